@@ -1,0 +1,192 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/distlock-go/distlock/internal/clock"
+)
+
+// A Locker hands out leases on keys. *Client is the one implementation here;
+// code that only takes locks should ask for a Locker.
+//
+// A key is 1 to 512 bytes of UTF-8 without NUL. All methods are safe for
+// concurrent use.
+type Locker interface {
+	// Acquire waits until it is granted key or ctx ends. On success the lease
+	// is the caller's to Release, and lives on when ctx ends: ctx governs the
+	// wait only. On failure there is no lease, and what an unanswered request
+	// may have left on the server is deleted behind the call: it blocks others
+	// for at most a second while the server is reachable, and for one
+	// server-side lifetime otherwise.
+	//
+	// A wait that ends by ctx matches both ErrHeld and ctx.Err(). A first
+	// attempt that fails is returned; once told to wait, the call tries again
+	// through failures of the service until it has had no answer for one TTL.
+	// Goroutines of one client that want the same key are served in the order
+	// in which they came. A goroutine that acquires a key it holds already
+	// waits for itself.
+	Acquire(ctx context.Context, key string, opts ...Option) (*Lease, error)
+	// TryAcquire makes one attempt and does not wait: ErrHeld says that
+	// somebody else has the key, or that waiters of this client are queued for
+	// it. Its failures are those of Acquire.
+	TryAcquire(ctx context.Context, key string, opts ...Option) (*Lease, error)
+}
+
+var _ Locker = (*Client)(nil)
+
+// A Client takes locks through one Backend. It renews the leases it has handed
+// out, tells their holders of a loss, and cleans up behind calls that were cut
+// short. It starts no goroutine before the first call and keeps none while it
+// has nothing to look after. Close it to give up everything it holds.
+type Client struct {
+	backend  Backend
+	info     Info
+	defaults settings
+	trace    Trace
+	now      func() Instant
+
+	closing chan struct{}   // closed when Close begins
+	closed  chan struct{}   // closed when Close has done everything
+	base    context.Context // of requests that clean up; ends some time after Close began
+	endBase context.CancelFunc
+
+	mu       sync.Mutex // guards all below, and the fields of its sessions, lines and leases that say so
+	isClosed bool
+	sessions map[Terms]*session
+	lines    map[string]*line
+	leases   map[*Lease]struct{} // handed out and not yet over
+	agenda   agenda
+	after    []func() // to be run by unlock
+	dust     dust
+	ops      sync.WaitGroup // calls to acquire; Add under mu, and not once isClosed
+	running  sync.WaitGroup // functions of Do; likewise
+	work     sync.WaitGroup // background goroutines
+}
+
+// New makes a client on b. It checks every option and touches no network: see
+// Ping. Errors match ErrInvalid or ErrNoFencing.
+func New(b Backend, opts ...Option) (*Client, error) {
+	c, err := newClient(b, opts)
+	if err != nil {
+		e := &Error{Op: "new", Err: err}
+		if b != nil {
+			e.Backend = b.Info().Name
+		}
+		return nil, e
+	}
+	return c, nil
+}
+
+func newClient(b Backend, opts []Option) (*Client, error) {
+	if b == nil {
+		return nil, Invalid("backend", "nil", "a Backend")
+	}
+	s := defaults()
+	for _, o := range opts {
+		if o.apply == nil {
+			return nil, Invalid("option", "zero", "one made by this package")
+		}
+		if err := o.apply(&s); err != nil {
+			return nil, err
+		}
+	}
+	terms, err := b.Check(s.asked)
+	if err != nil {
+		return nil, err
+	}
+	s.terms = terms
+	info := b.Info()
+	if info.Fencing < s.fencing {
+		return nil, fmt.Errorf("%w: %s offers %v, %v is required", ErrNoFencing, info.Name, info.Fencing, s.fencing)
+	}
+	if s.clock == nil {
+		s.clock = clock.System()
+	}
+	elapsed := s.clock
+	base, endBase := context.WithCancel(context.Background())
+	return &Client{
+		base: base, endBase: endBase,
+		backend: b, info: info, defaults: s, trace: s.trace,
+		now:     func() Instant { return Instant(elapsed()) },
+		closing: make(chan struct{}), closed: make(chan struct{}),
+		sessions: make(map[Terms]*session),
+		lines:    make(map[string]*line),
+		leases:   make(map[*Lease]struct{}),
+		agenda:   newAgenda(),
+	}, nil
+}
+
+// Ping asks the server whether this client can work with it: reachable, of a
+// version the backend supports, with the rights it needs. It takes no lock.
+// Call it at start-up to learn early what the first Acquire would tell.
+func (c *Client) Ping(ctx context.Context) error {
+	select {
+	case <-c.closing:
+		return c.fail("ping", "", ErrClosed)
+	default:
+	}
+	if err := c.backend.Ping(ctx); err != nil {
+		return c.fail("ping", "", err)
+	}
+	return nil
+}
+
+// fail wraps an error once, on its way out.
+func (c *Client) fail(op, key string, err error) error {
+	var r *refusedError
+	if errors.As(err, &r) && err == error(r) {
+		err = r.err
+	}
+	return &Error{Op: op, Backend: c.info.Name, Key: key, Err: err}
+}
+
+// settings returns what is in force for one call.
+func (c *Client) settings(opts []Option) (*settings, error) {
+	if len(opts) == 0 {
+		return &c.defaults, nil
+	}
+	s := c.defaults
+	for _, o := range opts {
+		if o.apply == nil {
+			return nil, Invalid("option", "zero", "one made by this package")
+		}
+		if o.newOnly {
+			return nil, Invalid("option", o.name, "given to New only")
+		}
+		if err := o.apply(&s); err != nil {
+			return nil, err
+		}
+	}
+	if s.asked == c.defaults.asked {
+		return &s, nil
+	}
+	terms, err := c.backend.Check(s.asked)
+	if err != nil {
+		return nil, err
+	}
+	s.terms = terms
+	return &s, nil
+}
+
+// unlock lets go of mu and then runs what was put off until then: ends of
+// contexts, which may run code that comes back to the client.
+func (c *Client) unlock() {
+	after := c.after
+	c.after = nil
+	c.mu.Unlock()
+	for _, f := range after {
+		f()
+	}
+}
+
+// spawn runs f in a goroutine that Close waits for.
+func (c *Client) spawn(f func()) {
+	c.work.Add(1)
+	go func() {
+		defer c.work.Done()
+		f()
+	}()
+}

@@ -1,0 +1,143 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Release gives the lease up. From its first call on, Done is closed, Valid is
+// false and Err is ErrReleased, whatever the server answers. It returns
+//   - nil: the server has given the key up, once; later calls return
+//     ErrReleased;
+//   - ErrLost: the lease had ended before. The key may have been somebody
+//     else's for a while;
+//   - any other error: unknown. The server has not answered, and the client
+//     goes on trying behind the call until the grant's lifetime there is over.
+//     Calling again asks again, and says nil if the key is gone by then.
+//
+// The request is not cut short by the end of ctx; the call takes at most 5 s,
+// or as long as ctx has left if that is more. A renewal under way is awaited
+// first. It never frees a later holder's grant.
+func (l *Lease) Release(ctx context.Context) error {
+	ctx, cancel := detached(ctx)
+	defer cancel()
+	return l.tracedRelease(ctx)
+}
+
+// detached returns a context with ctx's values that does not end with it, but
+// after closeBound or at ctx's deadline, whichever is later.
+func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+	bound := closeBound
+	if d, ok := ctx.Deadline(); ok {
+		bound = max(bound, time.Until(d))
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), bound)
+}
+
+// tracedRelease wraps and reports what release does. ctx bounds it.
+func (l *Lease) tracedRelease(ctx context.Context) error {
+	c := l.client
+	var start time.Time
+	if c.trace.Released != nil {
+		start = time.Now()
+	}
+	at := c.now()
+	err := l.release(ctx, at)
+	if err != nil && err != l.lostErr {
+		err = c.fail("release", l.hold.Key, err)
+	}
+	if c.trace.Released != nil {
+		c.trace.Released(ctx, ReleaseInfo{
+			Backend: c.info.Name, Key: l.hold.Key, Token: l.hold.Token,
+			Held: at.Sub(l.granted), Duration: time.Since(start), Err: err,
+		})
+	}
+	return err
+}
+
+// release lets one caller at a time through.
+func (l *Lease) release(ctx context.Context, now Instant) error {
+	c := l.client
+	c.mu.Lock()
+	for l.releasing != nil {
+		other := l.releasing
+		c.unlock()
+		<-other // bounded as we are
+		c.mu.Lock()
+	}
+	if l.kept && now >= l.validUntil() {
+		c.lose(l, l.outOfTime(), true)
+	}
+	if err := l.outcome(); err != nil {
+		c.unlock()
+		return err
+	}
+	done := make(chan struct{})
+	l.releasing = done
+	c.end(l, ErrReleased)
+	if l.kept {
+		c.unkeep(l)
+	}
+	inflight := l.inflight
+	c.unlock()
+	err := l.sendRelease(ctx, inflight)
+	c.mu.Lock()
+	err = l.settleRelease(err)
+	l.releasing = nil
+	close(done)
+	c.unlock()
+	return err
+}
+
+// outcome is what Release returns without asking the server. Client.mu is
+// held.
+func (l *Lease) outcome() error {
+	switch {
+	case l.lostErr != nil:
+		return l.lostErr
+	case l.released:
+		return ErrReleased
+	case l.session.over:
+		return ErrClosed // an earlier release had no answer
+	}
+	return nil
+}
+
+// sendRelease waits for a renewal under way and then asks the server.
+func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
+	if inflight != nil {
+		select {
+		case <-inflight:
+		case <-ctx.Done():
+			return errBusy
+		}
+	}
+	return inner(l.session.api.Release(ctx, l.hold))
+}
+
+var errBusy = errors.New("a renewal under way was not answered")
+
+// settleRelease judges the answer of a release. Client.mu is held.
+func (l *Lease) settleRelease(err error) error {
+	c := l.client
+	first := !l.doubtful
+	switch {
+	case err == nil, errors.Is(err, ErrLost) && l.doubtful && c.now() < l.validUntil():
+		err = nil // an earlier release without an answer was carried out
+		l.released = true
+	case errors.Is(err, ErrLost):
+		l.lostErr = &Error{Op: "release", Backend: c.info.Name, Key: l.hold.Key, Err: err}
+		err = l.lostErr
+	default:
+		l.doubtful = true
+		if first {
+			c.cleanHold(l, 0)
+		}
+	}
+	if first {
+		c.handOver(l)
+		c.dropUse(l.session)
+	}
+	return err
+}

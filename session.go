@@ -1,0 +1,395 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxSessions bounds the sessions of one client; only session services
+	// have more than one, one for each Terms in use.
+	maxSessions = 16
+	// openBound is how long the opening of a session may take.
+	openBound = 10 * time.Second
+	// closeBound is how long a release and the end of a session may take.
+	closeBound = 5 * time.Second
+	forever    = Instant(math.MaxInt64)
+)
+
+// drift is how much earlier the client counts a lifetime as over than the
+// server: 1 % for clocks that run at different rates, 2 ms for the server's
+// resolution. It is the convention of the Redlock algorithm's implementations.
+func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
+
+// renewEvery is when a renewal is due after the last one was sent.
+func renewEvery(ttl time.Duration) time.Duration { return ttl / 3 }
+
+// retryAfter is the pause after a renewal that failed.
+func retryAfter(ttl time.Duration) time.Duration {
+	return min(max(ttl/12, 5*time.Millisecond), time.Second)
+}
+
+// minLeft is the least validity with which a lease is handed over.
+func minLeft(ttl time.Duration) time.Duration { return ttl / 4 }
+
+// A session is the core's side of a backend's Session.
+type session struct {
+	client *Client
+	key    Terms // in Client.sessions
+	terms  Terms
+	opened chan struct{} // closed when open has ended
+	ctx    context.Context
+	cancel context.CancelCauseFunc // ends waits in the service's queue
+	place  slot
+
+	// Set by open before opened is closed.
+	err     error
+	api     Session
+	renewer Renewer
+	keeper  Keeper // nil where each grant has a lifetime of its own
+	queuer  Queuer
+	waker   Waker
+
+	until atomic.Int64 // an Instant; of a Keeper
+
+	// Guarded by Client.mu.
+	isOpen   bool
+	over     bool // dead, retired or closed: never used again
+	retired  bool // takes no new acquisitions, ends with its last user
+	users    int  // leases, calls and leftovers
+	idle     Instant
+	due      Instant
+	renewing bool
+	answered chan struct{} // closed at the end of each KeepAlive
+	lastErr  error
+	leases   map[Owner]*Lease // of a Keeper, from before the attempt on
+}
+
+// use returns the open session for terms and counts the caller as a user;
+// unuse takes that back. On failure nothing is counted.
+func (c *Client) use(ctx context.Context, terms Terms) (*session, error) {
+	key := terms
+	if !c.info.SessionPerTerms {
+		key, terms = Terms{}, c.defaults.terms
+	}
+	for {
+		c.mu.Lock()
+		s, err := c.find(key, terms)
+		if err != nil {
+			c.unlock()
+			return nil, err
+		}
+		s.users++
+		isOpen := s.isOpen
+		c.unlock()
+		if isOpen {
+			return s, nil
+		}
+		if err := s.await(ctx); err != nil {
+			c.unuse(s)
+			return nil, err
+		}
+		c.mu.Lock()
+		over := s.over
+		c.unlock()
+		if !over {
+			return s, nil
+		}
+		c.unuse(s)
+	}
+}
+
+// find returns the session under key or begins to open one. c.mu is held.
+func (c *Client) find(key, terms Terms) (*session, error) {
+	if c.isClosed {
+		return nil, ErrClosed
+	}
+	if s := c.sessions[key]; s != nil {
+		return s, nil
+	}
+	if len(c.sessions) >= maxSessions {
+		return nil, Invalid("sessions", strconv.Itoa(maxSessions+1), "at most "+strconv.Itoa(maxSessions)+
+			" different TTLs and lock-delays in use by one client")
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	s := &session{
+		client: c, key: key, terms: terms, ctx: ctx, cancel: cancel,
+		opened: make(chan struct{}), answered: make(chan struct{}),
+	}
+	c.sessions[key] = s
+	c.spawn(s.open)
+	return s, nil
+}
+
+// await waits until s is open.
+func (s *session) await(ctx context.Context) error {
+	select {
+	case <-s.opened:
+		return s.err
+	case <-ctx.Done():
+		return ended(ctx)
+	case <-s.client.closing:
+		return ErrClosed
+	}
+}
+
+// unuse takes back one use.
+func (c *Client) unuse(s *session) {
+	c.mu.Lock()
+	c.dropUse(s)
+	c.unlock()
+}
+
+// dropUse takes back one use; the last one starts the idle time of a Keeper.
+// c.mu is held.
+func (c *Client) dropUse(s *session) {
+	s.users--
+	if s.users > 0 || s.keeper == nil || s.over {
+		return
+	}
+	s.idle = c.now()
+	if s.retired {
+		c.finish(s, nil, 0)
+	}
+}
+
+// open is the goroutine that opens s. Calls that wait for it come and go by
+// their own contexts.
+func (s *session) open() {
+	c := s.client
+	ctx, cancel := context.WithTimeout(context.Background(), openBound)
+	defer cancel()
+	sent := c.now()
+	api, err := c.backend.Open(ctx, s.terms)
+	if err != nil {
+		err = fmt.Errorf("open session: %w", inner(err))
+	} else {
+		err = s.adopt(api, sent)
+	}
+	c.mu.Lock()
+	if err == nil && c.isClosed {
+		err = ErrClosed
+	}
+	s.err = err
+	if err == nil {
+		s.isOpen = true
+		if s.keeper != nil {
+			s.idle = sent
+			s.reschedule()
+		}
+	} else {
+		s.over = true
+		c.removeSession(s)
+		s.cancel(err)
+	}
+	close(s.opened)
+	c.unlock()
+	if err != nil && api != nil {
+		s.closeAPI(api)
+	}
+}
+
+// adopt finds out what api can do. It is called before anybody else sees it.
+func (s *session) adopt(api Session, sent Instant) error {
+	c := s.client
+	s.api = api
+	s.renewer, _ = api.(Renewer)
+	keeper, isKeeper := api.(Keeper)
+	if c.info.SessionPerTerms != isKeeper || !isKeeper && s.renewer == nil {
+		return fmt.Errorf("backend %s: its session does not do what Info says", c.info.Name)
+	}
+	s.queuer, _ = api.(Queuer)
+	s.waker, _ = api.(Waker)
+	if isKeeper {
+		s.keeper = keeper
+		s.leases = make(map[Owner]*Lease)
+		s.until.Store(int64(s.untilFrom(sent)))
+		s.due = sent.Add(renewEvery(s.terms.TTL))
+		if Instant(s.until.Load()) <= c.now() {
+			return errors.New("open session: the answer came after its lifetime")
+		}
+	}
+	if n, ok := api.(LossNotifier); ok {
+		n.NotifyLoss(s.notified)
+	}
+	return nil
+}
+
+// untilFrom is the end of what a lifetime that began at from is good for.
+func (s *session) untilFrom(from Instant) Instant {
+	life := min(s.keeper.Lifetime(), s.terms.Lifetime())
+	return from.Add(life - max(s.terms.LockDelay, 0) - drift(s.terms.TTL))
+}
+
+// notified is called by the backend with an early word of loss.
+func (s *session) notified(owner Owner, cause error) {
+	c := s.client
+	c.mu.Lock()
+	defer c.unlock()
+	if s.over {
+		return
+	}
+	if owner == (Owner{}) {
+		c.finish(s, lost(cause), s.mourning())
+		return
+	}
+	if l := s.leases[owner]; l != nil {
+		c.lose(l, lost(cause), false)
+	}
+}
+
+func (s *session) slot() *slot { return &s.place }
+
+// fire ends a Keeper's session that has run out or has been idle for one TTL,
+// or has it renewed.
+func (s *session) fire(now Instant, b batches) {
+	c := s.client
+	switch {
+	case now >= Instant(s.until.Load()):
+		c.finish(s, lost(noAnswer(s.lastErr)), s.mourning())
+		return
+	case s.users == 0 && now >= s.idle.Add(s.terms.TTL):
+		c.finish(s, nil, 0)
+		return
+	case s.ahead(now):
+		s.renewing = true
+		b[s] = nil
+	}
+	s.reschedule()
+}
+
+func (s *session) ahead(now Instant) bool {
+	return !s.renewing && s.due.Add(-s.terms.TTL/12) <= now
+}
+
+// reschedule puts s where it next wants to be looked at. Client.mu is held.
+func (s *session) reschedule() {
+	at := Instant(s.until.Load())
+	if !s.renewing {
+		at = min(at, s.due)
+	}
+	if s.users == 0 {
+		at = min(at, s.idle.Add(s.terms.TTL))
+	}
+	s.client.schedule(s, at)
+}
+
+// keepAlive sends one renewal of a Keeper's session and judges the answer.
+func (s *session) keepAlive() {
+	c := s.client
+	ctx, cancel := context.WithTimeout(context.Background(), renewEvery(s.terms.TTL))
+	defer cancel()
+	sent := c.now()
+	from, err := s.keeper.KeepAlive(ctx, sent)
+	c.mu.Lock()
+	now := c.now()
+	late, left := sent.Sub(s.due), Instant(s.until.Load()).Sub(now)
+	s.renewing = false
+	close(s.answered)
+	s.answered = make(chan struct{})
+	switch {
+	case s.over:
+	case left <= 0:
+		c.finish(s, lost(noAnswer(err)), s.mourning())
+	case err == nil:
+		s.until.Store(max(s.until.Load(), int64(s.untilFrom(from))))
+		s.due, s.lastErr = sent.Add(renewEvery(s.terms.TTL)), nil
+		s.reschedule()
+	case errors.Is(err, ErrLost):
+		c.finish(s, lost(err), s.mourning())
+	default:
+		s.due, s.lastErr = now.Add(retryAfter(s.terms.TTL)), err
+		s.reschedule()
+	}
+	c.unlock()
+	if c.trace.Renewed != nil {
+		c.trace.Renewed(RenewInfo{Backend: c.info.Name, Late: late, Left: left, Err: err})
+	}
+}
+
+// fresh waits until s has enough validity left to hand over a lease.
+func (s *session) fresh(ctx context.Context) error {
+	if s.keeper == nil {
+		return nil
+	}
+	c := s.client
+	for {
+		c.mu.Lock()
+		now := c.now()
+		if s.over {
+			c.unlock()
+			return errSessionOver
+		}
+		if Instant(s.until.Load()).Sub(now) >= minLeft(s.terms.TTL) {
+			c.unlock()
+			return nil
+		}
+		if !s.renewing && s.lastErr == nil && s.due > now {
+			s.due = now
+			s.reschedule()
+		}
+		answered := s.answered
+		c.unlock()
+		select {
+		case <-answered:
+		case <-s.ctx.Done():
+		case <-ctx.Done():
+			return ended(ctx)
+		}
+	}
+}
+
+// errSessionOver is met by a call whose session ended under it. The next
+// attempt opens another.
+var errSessionOver = errors.New("session ended during the call")
+
+// mourning is how long what a dead session holds must stay on the server.
+func (s *session) mourning() time.Duration {
+	if len(s.leases) == 0 {
+		return 0
+	}
+	return max(s.terms.LockDelay, 0)
+}
+
+// finish ends s for all its users: its leases are lost for cause, waits in its
+// queue end, and after delay it is closed on the server. c.mu is held.
+func (c *Client) finish(s *session, cause error, delay time.Duration) {
+	if s.over {
+		return
+	}
+	s.over = true
+	c.removeSession(s)
+	c.unschedule(s)
+	for _, l := range s.leases {
+		c.lose(l, cause, false)
+	}
+	c.after = append(c.after, func() { s.cancel(errSessionOver) })
+	c.clean(&leftover{session: s, whole: true}, delay)
+}
+
+// removeSession takes s off the map. c.mu is held.
+func (c *Client) removeSession(s *session) {
+	if c.sessions[s.key] == s {
+		delete(c.sessions, s.key)
+	}
+}
+
+// closeAPI ends the backend's session.
+func (s *session) closeAPI(api Session) error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeBound)
+	defer cancel()
+	return inner(api.Close(ctx))
+}
+
+// noAnswer is the cause of a loss by deadline.
+func noAnswer(last error) error {
+	if last == nil {
+		return errors.New("no renewal was answered before the deadline")
+	}
+	return fmt.Errorf("no renewal was answered before the deadline: %w", inner(last))
+}

@@ -1,0 +1,128 @@
+package distlock
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+)
+
+// A Trace is a set of functions that are told what happens to locks, in the
+// manner of net/http/httptrace. Any may be nil. They are called outside of all
+// locks, concurrently, possibly late, and must not panic; one that blocks
+// holds up the call it reports on, or its own background report, never the
+// signal of a loss. Errors come as the caller gets them. Keys can identify
+// customers: think before they become metric labels.
+type Trace struct {
+	// Acquired: an Acquire or a TryAcquire has ended, in a lease or in Err.
+	Acquired func(ctx context.Context, i AcquireInfo)
+	// Attempted: one request for the key, or one stay in the service's queue,
+	// has ended within an Acquire or a TryAcquire.
+	Attempted func(ctx context.Context, i AttemptInfo)
+	// Renewed: one renewal of a lease, or of a session that keeps leases, has
+	// been answered or has failed.
+	Renewed func(i RenewInfo)
+	// Lost: a lease has ended without being released.
+	Lost func(i LostInfo)
+	// Released: a Release has ended, the caller's, Do's or Close's.
+	Released func(ctx context.Context, i ReleaseInfo)
+	// CleanedUp: what an unknown outcome may have left on the server has been
+	// deleted, or the attempt has failed and will be made again until the
+	// server-side lifetime is over.
+	CleanedUp func(i CleanupInfo)
+}
+
+// AcquireInfo reports on a whole Acquire or TryAcquire.
+type AcquireInfo struct {
+	Backend, Key string
+	Wait         bool          // Acquire, not TryAcquire
+	Start        time.Time     // of the call
+	Duration     time.Duration // of the call, waiting included
+	Attempts     int           // requests for the key that were made
+	Token        Token         // 0 if Err is not nil
+	Err          error
+}
+
+// AttemptInfo reports on one attempt at a key.
+type AttemptInfo struct {
+	Backend, Key string
+	Number       int           // 1 for the first of its call
+	Duration     time.Duration // of the attempt
+	Retry        bool          // the call goes on after this; else it returns what Err says
+	Err          error         // raw, as the backend gave it
+}
+
+// RenewInfo reports on one renewal.
+type RenewInfo struct {
+	Backend string
+	Key     string        // empty for a session that keeps many leases
+	Late    time.Duration // sent this long after it was due
+	Left    time.Duration // validity left when it was answered, before it counted
+	Err     error         // raw, as the backend gave it
+}
+
+// LostInfo reports on a lease that was lost.
+type LostInfo struct {
+	Backend, Key string
+	Token        Token
+	Held         time.Duration // since the grant
+	Err          error         // what Lease.Err returns
+}
+
+// ReleaseInfo reports on one try to release.
+type ReleaseInfo struct {
+	Backend, Key string
+	Token        Token
+	Held         time.Duration // from the grant to the call
+	Duration     time.Duration // of the call
+	Err          error
+}
+
+// CleanupInfo reports on one try to clean up after an unknown outcome.
+type CleanupInfo struct {
+	Backend, Key string
+	Err          error // nil: deleted, or nothing was there
+}
+
+// LogTrace returns a Trace that logs what no caller is told by an error of its
+// own: losses, failed renewals and failed clean-ups as warnings, and what goes
+// well as debug. Keys are logged, owner ids are not.
+func LogTrace(log *slog.Logger) *Trace {
+	warn, debug := slog.LevelWarn, slog.LevelDebug
+	ctx := context.Background()
+	return &Trace{
+		Acquired: func(ctx context.Context, i AcquireInfo) {
+			if i.Err == nil {
+				log.Log(ctx, debug, "lock acquired", "backend", i.Backend, "key", i.Key,
+					"token", uint64(i.Token), "took", i.Duration, "attempts", i.Attempts)
+			}
+		},
+		Attempted: func(ctx context.Context, i AttemptInfo) {
+			if i.Retry && !errors.Is(i.Err, ErrHeld) {
+				log.Log(ctx, warn, "lock attempt failed", "backend", i.Backend, "key", i.Key,
+					"attempt", i.Number, "err", i.Err)
+			}
+		},
+		Renewed: func(i RenewInfo) {
+			if i.Err != nil {
+				log.Log(ctx, warn, "lock renewal failed", "backend", i.Backend, "key", i.Key,
+					"left", i.Left, "err", i.Err)
+			}
+		},
+		Lost: func(i LostInfo) {
+			log.Log(ctx, warn, "lock lost", "backend", i.Backend, "key", i.Key,
+				"token", uint64(i.Token), "held", i.Held, "err", i.Err)
+		},
+		Released: func(ctx context.Context, i ReleaseInfo) {
+			if i.Err == nil {
+				log.Log(ctx, debug, "lock released", "backend", i.Backend, "key", i.Key,
+					"token", uint64(i.Token), "held", i.Held)
+			}
+		},
+		CleanedUp: func(i CleanupInfo) {
+			if i.Err != nil {
+				log.Log(ctx, warn, "lock clean-up failed", "backend", i.Backend, "key", i.Key, "err", i.Err)
+			}
+		},
+	}
+}

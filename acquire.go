@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -16,6 +15,8 @@ const (
 	// pollEvery is the longest a waiter goes without asking, however many
 	// wake-ups are lost.
 	pollEvery = time.Second
+	// sessionPause comes before a waiter opens another session.
+	sessionPause = 20 * time.Millisecond
 )
 
 // An acquisition is one call of Acquire or TryAcquire.
@@ -28,6 +29,7 @@ type acquisition struct {
 	last   *session // of the last attempt
 
 	waited  bool    // stood in line or was told that the key is held
+	queued  bool    // stood in the service's queue
 	failing Instant // since when no attempt was answered; 0: the last one was
 }
 
@@ -116,28 +118,22 @@ func (a *acquisition) wait(ctx context.Context) (*Lease, error) {
 		c.mu.Lock()
 		ours := a.line.lease != nil
 		c.mu.Unlock()
-		err := error(&heldError{})
+		err := Held(0)
 		if !ours { // else its end will wake us
 			var l *Lease
 			if l, err = a.attempt(ctx); err == nil {
 				return l, nil
 			}
 		}
-		for {
-			pause, err := a.next(ctx, err)
-			if err != nil {
-				return nil, err
-			}
-			if a.failing == 0 {
-				c.watch(a.line, a.last)
-			}
-			again, err := a.pause(ctx, pause)
-			if err != nil {
-				return nil, a.gaveUp(err)
-			}
-			if again {
-				break
-			}
+		pause, err := a.next(ctx, err)
+		if err != nil {
+			return nil, err
+		}
+		if a.failing == 0 {
+			c.watch(a.line, a.last)
+		}
+		if err := a.pause(ctx, pause); err != nil {
+			return nil, a.gaveUp(err)
 		}
 	}
 }
@@ -159,7 +155,8 @@ func (a *acquisition) next(ctx context.Context, err error) (time.Duration, error
 		a.waited, a.failing = true, 0
 		return pollIn(0), nil
 	case err == errSessionOver:
-		return 0, nil
+		a.waited = true
+		return jitter(sessionPause), nil
 	case !a.waited:
 		return 0, err
 	case a.failing == 0:
@@ -183,201 +180,26 @@ func pollIn(rest time.Duration) time.Duration {
 // jitter returns a duration between three quarters of d and d.
 func jitter(d time.Duration) time.Duration { return d - rand.N(1+d/4) }
 
-// pause waits for a wake-up or for d to pass and reports whether it is time to
-// try again.
-func (a *acquisition) pause(ctx context.Context, d time.Duration) (bool, error) {
+// pause waits for a wake-up or for d to pass. An error ends the call.
+func (a *acquisition) pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-a.line.wake:
-		return true, nil
+		return nil
 	case <-timer.C:
-		return true, nil
+		return nil
 	case <-ctx.Done():
-		return false, ended(ctx)
+		return ended(ctx)
 	case <-a.client.closing:
-		return false, ErrClosed
+		return ErrClosed
 	}
 }
 
 // gaveUp is the error of a wait that ctx or Close has ended.
 func (a *acquisition) gaveUp(err error) error {
-	if a.waited && !errors.Is(err, ErrClosed) {
+	if (a.waited || a.queued) && !errors.Is(err, ErrClosed) {
 		return fmt.Errorf("%w: %w", ErrHeld, err)
 	}
 	return err
-}
-
-// attempt makes one attempt, or stands once in the service's queue. On failure
-// nothing is left of it that the client does not clean up.
-func (a *acquisition) attempt(ctx context.Context) (*Lease, error) {
-	c := a.client
-	a.tries++
-	s, err := c.use(ctx, a.set.terms)
-	if err != nil {
-		a.traced(ctx, 0, err)
-		return nil, err
-	}
-	a.last = s
-	l, err := a.ask(ctx, s)
-	if err != nil {
-		c.unuse(s)
-	}
-	return l, err
-}
-
-// ask sends the request and settles its outcome. A lease that it returns is a
-// user of s.
-func (a *acquisition) ask(ctx context.Context, s *session) (*Lease, error) {
-	c := a.client
-	if err := s.fresh(ctx); err != nil {
-		return nil, err
-	}
-	l := c.newLease(a, s)
-	sent := c.now()
-	hold, err := a.send(ctx, s, l)
-	if err == nil {
-		err = c.verify(hold)
-	} else if isRefused(err) {
-		c.discard(l, false)
-		return nil, err
-	}
-	if err != nil {
-		c.discard(l, true)
-		return nil, err
-	}
-	l.hold.Token, l.hold.State = hold.Token, hold.State
-	for {
-		err = c.grant(ctx, l, a.set, sent)
-		if err != errStaleSession {
-			break
-		}
-		if err = s.fresh(ctx); err != nil {
-			break
-		}
-	}
-	if err != nil {
-		c.discard(l, true)
-		return nil, err
-	}
-	return l, nil
-}
-
-// newLease makes the lease that the attempt is for. A Keeper's session knows
-// it from now on, so that word of its loss can overtake the grant's answer.
-func (c *Client) newLease(a *acquisition, s *session) *Lease {
-	l := &Lease{
-		client: c, session: s, done: make(chan struct{}), limit: forever, renews: a.set.renew,
-		hold: Hold{Key: a.key, Owner: NewOwner(), Terms: a.set.terms},
-	}
-	l.until = &l.own
-	if s.keeper != nil {
-		l.until = &s.until
-		c.mu.Lock()
-		s.leases[l.hold.Owner] = l
-		c.mu.Unlock()
-	}
-	return l
-}
-
-// send makes the request, within its bound and within the session's life.
-func (a *acquisition) send(ctx context.Context, s *session, l *Lease) (Hold, error) {
-	r := Request{Key: a.key, Owner: l.hold.Owner, Terms: a.set.terms, Holder: a.set.holder}
-	var start time.Time
-	if a.client.trace.Attempted != nil {
-		start = time.Now()
-	}
-	var hold Hold
-	var err error
-	if s.queuer != nil && a.line != nil {
-		qctx, cancel := context.WithCancelCause(ctx)
-		stop := context.AfterFunc(s.ctx, func() { cancel(errSessionOver) })
-		hold, err = s.queuer.Acquire(qctx, r)
-		stop()
-		if err != nil && ctx.Err() == nil && qctx.Err() != nil {
-			err = errSessionOver
-		}
-		cancel(nil)
-	} else {
-		bound := min(attemptBound, a.set.terms.TTL)
-		tctx, cancel := context.WithTimeout(ctx, bound)
-		hold, err = s.api.TryAcquire(tctx, r)
-		if err != nil && ctx.Err() == nil && tctx.Err() != nil {
-			err = fmt.Errorf("no answer within %v: %w", bound, inner(err))
-		}
-		cancel()
-	}
-	if a.client.trace.Attempted != nil {
-		a.traced(ctx, time.Since(start), err)
-	}
-	return hold, err
-}
-
-func (a *acquisition) traced(ctx context.Context, took time.Duration, err error) {
-	if f := a.client.trace.Attempted; f != nil {
-		f(ctx, AttemptInfo{
-			Backend: a.client.info.Name, Key: a.key, Number: a.tries, Duration: took,
-			Retry: err != nil && a.waited && ctx.Err() == nil, Err: err,
-		})
-	}
-}
-
-// verify checks the token of a grant: a backend that promises fencing gives
-// one, and one that does not fakes none.
-func (c *Client) verify(h Hold) error {
-	if none := c.info.Fencing == FencingNone; none != (h.Token == 0) || h.Token > math.MaxInt64 {
-		return fmt.Errorf("backend %s: fencing is %v and the token of a grant is %v", c.info.Name, c.info.Fencing, h.Token)
-	}
-	return nil
-}
-
-// errStaleSession says that the session must be renewed before a lease on it
-// is handed over.
-var errStaleSession = errors.New("session is close to its deadline")
-
-// grant hands l over, unless it has come too late for anybody.
-func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instant) error {
-	c.mu.Lock()
-	defer c.unlock()
-	now := c.now()
-	s, ttl := l.session, l.hold.Terms.TTL
-	end := sent.Add(ttl - drift(ttl))
-	l.granted = sent
-	if !set.renew {
-		l.limit = end
-	}
-	if set.maxHold > 0 {
-		l.limit = min(l.limit, sent.Add(set.maxHold))
-	}
-	l.own.Store(int64(end))
-	switch {
-	case ctx.Err() != nil:
-		return ended(ctx)
-	case c.isClosed:
-		return ErrClosed
-	case l.lostErr != nil || s.over:
-		return errSessionOver
-	case Instant(l.until.Load()).Sub(now) >= minLeft(ttl):
-	case s.keeper != nil:
-		return errStaleSession
-	default:
-		return fmt.Errorf("granted too late: the answer took %v of a TTL of %v", now.Sub(sent), ttl)
-	}
-	l.kept = true
-	l.due = sent.Add(renewEvery(ttl))
-	c.leases[l] = struct{}{}
-	c.takeOver(l)
-	l.reschedule()
-	return nil
-}
-
-// discard forgets a lease that was never handed over, and cleans up behind it
-// if the server may have it.
-func (c *Client) discard(l *Lease, leftover bool) {
-	c.mu.Lock()
-	delete(l.session.leases, l.hold.Owner)
-	if leftover {
-		c.cleanHold(l, 0)
-	}
-	c.unlock()
 }

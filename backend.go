@@ -118,7 +118,7 @@ type Keeper interface {
 	KeepAlive(ctx context.Context, at Instant) (Instant, error)
 }
 
-// A Queuer is a Session whose service has a fair queue of its own.
+// A Queuer is a Keeper whose service has a fair queue of its own.
 type Queuer interface {
 	// Acquire stands in the service's queue until it is granted or ctx ends.
 	// Its results are those of TryAcquire, without ErrHeld.

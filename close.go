@@ -29,6 +29,9 @@ func (c *Client) Close(ctx context.Context) error {
 		for l := range c.leases {
 			c.end(l, ErrReleased)
 		}
+		for _, cancel := range c.calls {
+			c.after = append(c.after, cancel)
+		}
 		go c.shutDown(ctx) // ends with c.closed
 	}
 	c.unlock()

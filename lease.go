@@ -19,7 +19,7 @@ type Lease struct {
 	client  *Client
 	session *session
 	hold    Hold
-	granted Instant // when the request was sent
+	granted Instant // when the request was sent; of a Keeper, when it was answered
 	limit   Instant // no renewal extends validity past this
 	renews  bool
 	done    chan struct{}

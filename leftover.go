@@ -43,7 +43,11 @@ type dust struct {
 func (c *Client) clean(f *leftover, delay time.Duration) {
 	f.client = c
 	now := c.now()
-	f.expires = now.Add(delay + f.session.terms.Lifetime())
+	lifetime := f.hold.Terms.Lifetime()
+	if f.whole {
+		lifetime = f.session.terms.Lifetime()
+	}
+	f.expires = now.Add(delay + lifetime)
 	f.session.users++
 	c.dust.count++
 	c.schedule(f, now.Add(delay))

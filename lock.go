@@ -57,7 +57,8 @@ type Client struct {
 	isClosed bool
 	sessions map[Terms]*session
 	lines    map[string]*line
-	leases   map[*Lease]struct{} // handed out and not yet over
+	leases   map[*Lease]struct{}                 // handed out and not yet over
+	calls    map[*acquisition]context.CancelFunc // requests under way for a key
 	agenda   agenda
 	after    []func() // to be run by unlock
 	dust     dust
@@ -115,6 +116,7 @@ func newClient(b Backend, opts []Option) (*Client, error) {
 		sessions: make(map[Terms]*session),
 		lines:    make(map[string]*line),
 		leases:   make(map[*Lease]struct{}),
+		calls:    make(map[*acquisition]context.CancelFunc),
 		agenda:   newAgenda(),
 	}, nil
 }
@@ -123,15 +125,23 @@ func newClient(b Backend, opts []Option) (*Client, error) {
 // version the backend supports, with the rights it needs. It takes no lock.
 // Call it at start-up to learn early what the first Acquire would tell.
 func (c *Client) Ping(ctx context.Context) error {
-	select {
-	case <-c.closing:
+	if c.isClosing() {
 		return c.fail("ping", "", ErrClosed)
-	default:
 	}
 	if err := c.backend.Ping(ctx); err != nil {
 		return c.fail("ping", "", err)
 	}
 	return nil
+}
+
+// isClosing reports whether Close has begun.
+func (c *Client) isClosing() bool {
+	select {
+	case <-c.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // fail wraps an error once, on its way out.

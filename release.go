@@ -93,13 +93,16 @@ func (l *Lease) release(ctx context.Context, now Instant) error {
 // outcome is what Release returns without asking the server. Client.mu is
 // held.
 func (l *Lease) outcome() error {
+	c := l.client
 	switch {
 	case l.lostErr != nil:
 		return l.lostErr
 	case l.released:
 		return ErrReleased
+	case l.session.over && c.isClosed: // an earlier release had no answer
+		return ErrClosed
 	case l.session.over:
-		return ErrClosed // an earlier release had no answer
+		return errSessionOver
 	}
 	return nil
 }

@@ -53,6 +53,7 @@ func (s *session) renew(ctx context.Context, h distlock.Hold) error {
 		defer b.mu.Unlock()
 		g := b.live(h.Key)
 		if g == nil || g.owner != h.Owner {
+			s.disown(h.Owner)
 			return distlock.ErrLost
 		}
 		g.expires = time.Now().Add(h.Terms.Lifetime())

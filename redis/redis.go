@@ -1,0 +1,93 @@
+package redis
+
+import (
+	"context"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// The bounds of what a grant can live by.
+const (
+	MinTTL       = 10 * time.Millisecond
+	MaxTTL       = 24 * time.Hour
+	MaxLockDelay = time.Hour
+)
+
+// DefaultPrefix is what the names of all keys and channels begin with where
+// Options say nothing.
+const DefaultPrefix = "distlock:"
+
+// A Client is what the backend needs of a go-redis client: *redis.Client for a
+// single server or behind Sentinel, *redis.ClusterClient, or anything that
+// does the same. The user keeps it, closes it, and brings TLS, passwords and
+// time-outs with it. *redis.Ring is refused: it moves keys to another server
+// when one does not answer, and both would grant.
+type Client interface {
+	Process(ctx context.Context, cmd goredis.Cmder) error
+	Pipeline() goredis.Pipeliner
+	Subscribe(ctx context.Context, channels ...string) *goredis.PubSub
+}
+
+// Options change defaults.
+type Options struct {
+	// Prefix begins the names of all keys and channels. Default DefaultPrefix.
+	// Up to 128 bytes without braces. Clients with different prefixes do not
+	// see each other's locks.
+	Prefix string
+}
+
+// A Backend takes locks on one Redis or Valkey service. Use New.
+type Backend struct {
+	client Client
+	prefix string
+	server server
+}
+
+// New returns a backend on client. Nil options are all defaults. It checks
+// nothing: distlock.New does.
+func New(client Client, o *Options) *Backend {
+	b := &Backend{client: client, prefix: DefaultPrefix}
+	if o != nil && o.Prefix != "" {
+		b.prefix = o.Prefix
+	}
+	return b
+}
+
+// Info describes the backend.
+func (b *Backend) Info() distlock.Info {
+	return distlock.Info{Name: "redis", Fencing: distlock.FencingBestEffort}
+}
+
+// Check checks the client, the options and the bounds of t.
+func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
+	if b.client == nil || reflect.ValueOf(b.client).Kind() == reflect.Pointer && reflect.ValueOf(b.client).IsNil() {
+		return t, distlock.Invalid("client", "nil", "a go-redis client")
+	}
+	if _, ok := b.client.(*goredis.Ring); ok {
+		return t, distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
+	}
+	if len(b.prefix) > 128 || strings.ContainsAny(b.prefix, "{}\x00") {
+		return t, distlock.Invalid("prefix", strconv.Quote(b.prefix), "up to 128 bytes without braces and NUL")
+	}
+	return t.CheckTTL(MinTTL, MaxTTL, MaxLockDelay)
+}
+
+// Ping asks the server what it is. An error is the server's own.
+func (b *Backend) Ping(ctx context.Context) error {
+	return b.ask(ctx)
+}
+
+// Open asks the server, once, what it knows.
+func (b *Backend) Open(ctx context.Context, _ distlock.Terms) (distlock.Session, error) {
+	if !b.server.known.Load() {
+		if err := b.ask(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return newSession(b), nil
+}

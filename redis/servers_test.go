@@ -1,0 +1,74 @@
+package redis_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// The servers that tests run on, by the variable that names them.
+var servers = []struct {
+	name, env string
+	dial      func(addrs []string, opts func(*goredis.UniversalOptions)) goredis.UniversalClient
+}{
+	{"redis", "DISTLOCK_TEST_REDIS", single},
+	{"redis without DELEX", "DISTLOCK_TEST_REDIS_NODELEX", single},
+	{"valkey 8.1", "DISTLOCK_TEST_VALKEY81", single},
+	{"valkey 9.1", "DISTLOCK_TEST_VALKEY91", single},
+	{"cluster", "DISTLOCK_TEST_REDIS_CLUSTER", cluster},
+	{"sentinel", "DISTLOCK_TEST_REDIS_SENTINEL", sentinel},
+}
+
+// sentinelMaster is the name of the master in the test servers' Sentinel.
+const sentinelMaster = "distlock"
+
+func single(addrs []string, set func(*goredis.UniversalOptions)) goredis.UniversalClient {
+	o := &goredis.UniversalOptions{Addrs: addrs}
+	set(o)
+	return goredis.NewClient(o.Simple())
+}
+
+func cluster(addrs []string, set func(*goredis.UniversalOptions)) goredis.UniversalClient {
+	o := &goredis.UniversalOptions{Addrs: addrs}
+	set(o)
+	return goredis.NewClusterClient(o.Cluster())
+}
+
+func sentinel(addrs []string, set func(*goredis.UniversalOptions)) goredis.UniversalClient {
+	o := &goredis.UniversalOptions{Addrs: addrs, MasterName: sentinelMaster}
+	set(o)
+	return goredis.NewFailoverClient(o.Failover())
+}
+
+// addresses returns the servers that env names. Without any the test is
+// skipped, or fails where a skip is one.
+func addresses(t testing.TB, env string) []string {
+	t.Helper()
+	v := os.Getenv(env)
+	if v == "" {
+		if os.Getenv("DISTLOCK_TEST_REQUIRE") != "" {
+			t.Fatalf("%s is not set", env)
+		}
+		t.Skipf("%s is not set: no server to test with (make test starts them)", env)
+	}
+	return strings.Split(v, ",")
+}
+
+// connect returns a client of the plain server, closed at the end.
+func connect(t testing.TB) *goredis.Client {
+	t.Helper()
+	rdb := goredis.NewClient(&goredis.Options{Addr: addresses(t, "DISTLOCK_TEST_REDIS")[0]})
+	t.Cleanup(func() { rdb.Close() })
+	return rdb
+}
+
+// within returns a context that ends after d.
+func within(t testing.TB, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}

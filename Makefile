@@ -1,0 +1,73 @@
+# Run "make" for the list of targets. All need Go; those with servers need Docker,
+# which internal/integration/images/docker.sh installs on Debian.
+
+# A checkout that git mistrusts (other owner, no git) must build too.
+export GOFLAGS := -buildvcs=false $(GOFLAGS)
+
+INTEGRATION := internal/integration
+MODULES := . $(INTEGRATION) internal/tools
+SERVERS ?= all
+FUZZTIME ?= 20s
+SOAKTIME ?= 10m
+WITHSERVERS = bin/withservers -servers $(SERVERS)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+
+.PHONY: test
+test: bin/withservers ## start real servers, run all tests with -race; none is skipped
+	@$(WITHSERVERS) -- $(MAKE) --no-print-directory run-tests
+
+# What "make test" runs with servers. Two packages at a time, as they share two cores
+# with the servers; one where tests start, pause and kill servers of their own.
+.PHONY: run-tests
+run-tests:
+	go test -race -p 2 ./...
+	go -C $(INTEGRATION) test -race -p 1 -timeout 20m ./...
+
+.PHONY: unit
+unit: ## run the tests that need no server
+	go test -race ./...
+
+.PHONY: images
+images: ## build the servers' images from Debian packages, for hosts that reach no registry
+	$(INTEGRATION)/images/build.sh
+
+.PHONY: lint
+lint: bin/gofumpt ## check format, vet, staticcheck and go.mod files
+	@test -z "$$(bin/gofumpt -l .)" || { echo "not formatted (make fmt):"; bin/gofumpt -l .; exit 1; }
+	go vet ./...
+	bin/staticcheck ./...
+	cd $(INTEGRATION) && go vet ./... && $(CURDIR)/bin/staticcheck ./...
+	for m in $(MODULES); do go -C $$m mod tidy -diff || exit 1; done
+	if command -v shellcheck >/dev/null; then shellcheck .ci/run $$(find . -name '*.sh'); fi
+
+.PHONY: fmt
+fmt: bin/gofumpt ## format all Go files
+	bin/gofumpt -l -w .
+
+.PHONY: bench
+bench: bin/withservers ## run the benchmarks, with peers
+	$(WITHSERVERS) -dir $(INTEGRATION) -- go test -run '^$$' -bench . -benchmem -timeout 60m ./bench/...
+
+.PHONY: soak
+soak: ## run the fault tests again and again for SOAKTIME (10m)
+	DISTLOCK_TEST_SOAK=$(SOAKTIME) DISTLOCK_TEST_REQUIRE=1 \
+		go -C $(INTEGRATION) test -race -count=1 -run Soak -v -timeout 0 ./faults/...
+
+.PHONY: fuzz
+fuzz: ## run each fuzz test for FUZZTIME (20s)
+	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | while IFS=: read -r file name; do \
+		name=$${name#func }; dir=$$(dirname "$$file"); echo "$$dir $$name"; \
+		go -C "$$dir" test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) . || exit 1; \
+	done
+
+# Go knows best whether these are up to date.
+.PHONY: bin/withservers
+bin/withservers:
+	@go -C $(INTEGRATION) build -o $(CURDIR)/bin/ ./cmd/withservers
+
+.PHONY: bin/gofumpt
+bin/gofumpt: # and bin/staticcheck
+	@go -C internal/tools build -o $(CURDIR)/bin/ tool

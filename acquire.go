@@ -66,8 +66,7 @@ func (c *Client) acquire(ctx context.Context, key string, opts []Option, wait bo
 	return l, err
 }
 
-// run checks the arguments, takes a place in line if it is to wait, and goes
-// on.
+// run checks the arguments, and then waits in line or tries once.
 func (a *acquisition) run(ctx context.Context, opts []Option, wait bool) (*Lease, error) {
 	c := a.client
 	if err := checkKey(a.key); err != nil {
@@ -92,14 +91,23 @@ func (a *acquisition) run(ctx context.Context, opts []Option, wait bool) (*Lease
 	}
 	c.ops.Add(1)
 	defer c.ops.Done()
-	if !wait {
-		c.mu.Unlock()
-		l, err := a.attempt(ctx)
-		if err != nil && ctx.Err() != nil {
-			err = ended(ctx)
-		}
-		return l, err
+	if wait {
+		return a.standInLine(ctx)
 	}
+	c.mu.Unlock()
+	l, err := a.attempt(ctx)
+	if err == errSessionOver {
+		l, err = a.attempt(ctx) // on another one
+	}
+	if err != nil && ctx.Err() != nil {
+		err = ended(ctx)
+	}
+	return l, err
+}
+
+// standInLine takes a place in line and waits from there. It unlocks c.mu.
+func (a *acquisition) standInLine(ctx context.Context) (*Lease, error) {
+	c := a.client
 	ln, p := c.lineUp(a.key)
 	c.mu.Unlock()
 	defer c.leave(ln, p)
@@ -111,6 +119,10 @@ func (a *acquisition) run(ctx context.Context, opts []Option, wait bool) (*Lease
 	return a.wait(ctx)
 }
 
+// errOurs says that a lease of this client is on the key: its end wakes the
+// head of the line.
+var errOurs = Held(0)
+
 // wait is the head of the line: it tries and waits by turns.
 func (a *acquisition) wait(ctx context.Context) (*Lease, error) {
 	c := a.client
@@ -118,12 +130,16 @@ func (a *acquisition) wait(ctx context.Context) (*Lease, error) {
 		c.mu.Lock()
 		ours := a.line.lease != nil
 		c.mu.Unlock()
-		err := Held(0)
-		if !ours { // else its end will wake us
-			var l *Lease
-			if l, err = a.attempt(ctx); err == nil {
-				return l, nil
-			}
+		l, err := (*Lease)(nil), errOurs
+		if !ours {
+			l, err = a.attempt(ctx)
+		}
+		if err == nil {
+			return l, nil
+		}
+		if err != errOurs && errors.Is(err, ErrHeld) && a.last.queuer != nil && !a.waited {
+			a.waited = true
+			continue // into the service's queue
 		}
 		pause, err := a.next(ctx, err)
 		if err != nil {
@@ -143,16 +159,17 @@ func (a *acquisition) wait(ctx context.Context) (*Lease, error) {
 func (a *acquisition) next(ctx context.Context, err error) (time.Duration, error) {
 	now := a.client.now()
 	var held *heldError
+	if errors.Is(err, ErrHeld) {
+		a.waited, a.failing = true, 0
+	}
 	switch {
 	case ctx.Err() != nil:
 		return 0, a.gaveUp(ended(ctx))
 	case errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid):
 		return 0, err
 	case errors.As(err, &held):
-		a.waited, a.failing = true, 0
 		return pollIn(held.rest), nil
 	case errors.Is(err, ErrHeld):
-		a.waited, a.failing = true, 0
 		return pollIn(0), nil
 	case err == errSessionOver:
 		a.waited = true

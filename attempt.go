@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -12,6 +11,9 @@ import (
 // nothing is left of it that the client does not clean up.
 func (a *acquisition) attempt(ctx context.Context) (*Lease, error) {
 	c := a.client
+	if ctx.Err() != nil { // it ended together with a wake-up
+		return nil, ended(ctx)
+	}
 	a.tries++
 	s, err := c.use(ctx, a.set.terms)
 	if err != nil {
@@ -36,9 +38,13 @@ func (a *acquisition) ask(ctx context.Context, s *session) (*Lease, error) {
 	l := c.newLease(a, s)
 	sent := c.now()
 	hold, err := a.send(ctx, s, l)
-	if err == nil {
+	switch {
+	case err == nil:
 		err = c.verify(hold)
-	} else if isRefused(err) {
+	case s.keeper != nil && errors.Is(err, ErrLost):
+		c.expelled(s, err)
+		err = errSessionOver
+	case isRefused(err):
 		c.discard(l, false)
 		return nil, err
 	}
@@ -47,13 +53,10 @@ func (a *acquisition) ask(ctx context.Context, s *session) (*Lease, error) {
 		return nil, err
 	}
 	l.hold.Token, l.hold.State = hold.Token, hold.State
-	for {
-		err = c.grant(ctx, l, a.set, sent)
-		if err != errStaleSession {
-			break
-		}
-		if err = s.fresh(ctx); err != nil {
-			break
+	err = errStaleSession
+	for err == errStaleSession {
+		if err = s.fresh(ctx); err == nil {
+			err = c.grant(ctx, l, a.set, sent)
 		}
 	}
 	if err != nil {
@@ -61,23 +64,6 @@ func (a *acquisition) ask(ctx context.Context, s *session) (*Lease, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-// newLease makes the lease that the attempt is for. A Keeper's session knows
-// it from now on, so that word of its loss can overtake the grant's answer.
-func (c *Client) newLease(a *acquisition, s *session) *Lease {
-	l := &Lease{
-		client: c, session: s, done: make(chan struct{}), limit: forever, renews: a.set.renew,
-		hold: Hold{Key: a.key, Owner: NewOwner(), Terms: a.set.terms},
-	}
-	l.until = &l.own
-	if s.keeper != nil {
-		l.until = &s.until
-		c.mu.Lock()
-		s.leases[l.hold.Owner] = l
-		c.mu.Unlock()
-	}
-	return l
 }
 
 // send makes the request. Close cuts it short.
@@ -88,13 +74,16 @@ func (a *acquisition) send(ctx context.Context, s *session, l *Lease) (hold Hold
 	if c.trace.Attempted != nil {
 		start = time.Now()
 	}
-	if s.queuer != nil && a.line != nil {
+	if a.queues(s) {
 		hold, err = a.queue(ctx, s, r)
 	} else {
 		hold, err = a.try(ctx, s, r)
 	}
-	if err != nil && ctx.Err() == nil && !isRefused(err) && c.isClosing() {
-		err = ErrClosed
+	if err != nil && ctx.Err() == nil && !isRefused(err) {
+		err = inner(err)
+		if c.isClosing() {
+			err = ErrClosed
+		}
 	}
 	if c.trace.Attempted != nil {
 		a.traced(ctx, time.Since(start), err)
@@ -107,15 +96,21 @@ func (a *acquisition) try(ctx context.Context, s *session, r Request) (Hold, err
 	bound := min(attemptBound, r.Terms.TTL)
 	tctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	if !a.begin(cancel) {
-		return Hold{}, Refused(ErrClosed)
+	if err := a.begin(s, cancel); err != nil {
+		return Hold{}, err
 	}
 	defer a.end()
 	hold, err := s.api.TryAcquire(tctx, r)
 	if err != nil && ctx.Err() == nil && tctx.Err() == context.DeadlineExceeded {
-		err = fmt.Errorf("no answer within %v: %w", bound, inner(err))
+		err = fmt.Errorf("no answer within %v: %w", bound, err)
 	}
 	return hold, err
+}
+
+// queues reports whether the attempt is to stand in the service's queue: once
+// the service has said that the key is held, so that it is known to answer.
+func (a *acquisition) queues(s *session) bool {
+	return s.queuer != nil && a.line != nil && a.waited
 }
 
 // queue stands in the service's queue for as long as the session lives.
@@ -123,8 +118,8 @@ func (a *acquisition) queue(ctx context.Context, s *session, r Request) (Hold, e
 	a.queued = true
 	qctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !a.begin(cancel) {
-		return Hold{}, Refused(ErrClosed)
+	if err := a.begin(s, cancel); err != nil {
+		return Hold{}, err
 	}
 	defer a.end()
 	defer context.AfterFunc(s.ctx, cancel)()
@@ -135,17 +130,20 @@ func (a *acquisition) queue(ctx context.Context, s *session, r Request) (Hold, e
 	return hold, err
 }
 
-// begin lets Close cancel the request that a is about to make. It reports
-// false if Close has begun.
-func (a *acquisition) begin(cancel context.CancelFunc) bool {
+// begin lets Close cancel the request that a is about to make on s. An error
+// says that there must be none any more.
+func (a *acquisition) begin(s *session, cancel context.CancelFunc) error {
 	c := a.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.isClosed {
-		return false
+	switch {
+	case c.isClosed:
+		return Refused(ErrClosed)
+	case s.over:
+		return errSessionOver
 	}
 	c.calls[a] = cancel
-	return true
+	return nil
 }
 
 // end is called when the request that begin announced has ended.
@@ -156,73 +154,14 @@ func (a *acquisition) end() {
 }
 
 func (a *acquisition) traced(ctx context.Context, took time.Duration, err error) {
-	if f := a.client.trace.Attempted; f != nil {
-		f(ctx, AttemptInfo{
-			Backend: a.client.info.Name, Key: a.key, Number: a.tries, Duration: took,
-			Retry: a.line != nil && ctx.Err() == nil && (a.waited || errors.Is(err, ErrHeld)), Err: err,
-		})
+	f := a.client.trace.Attempted
+	if f == nil {
+		return
 	}
-}
-
-// verify checks the token of a grant: a backend that promises fencing gives
-// one, and one that does not fakes none.
-func (c *Client) verify(h Hold) error {
-	if none := c.info.Fencing == FencingNone; none != (h.Token == 0) || h.Token > math.MaxInt64 {
-		return fmt.Errorf("backend %s: fencing is %v and the token of a grant is %v", c.info.Name, c.info.Fencing, h.Token)
-	}
-	return nil
-}
-
-// errStaleSession says that the session must be renewed before a lease on it
-// is handed over.
-var errStaleSession = errors.New("session is close to its deadline")
-
-// grant hands l over, unless it has come too late for anybody.
-func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instant) error {
-	c.mu.Lock()
-	defer c.unlock()
-	now := c.now()
-	s, ttl := l.session, l.hold.Terms.TTL
-	l.granted = sent
-	if s.keeper != nil {
-		l.granted = now // it may have stood in a queue; what it lives by is the session
-	}
-	end := l.granted.Add(ttl - drift(ttl))
-	if !set.renew {
-		l.limit = end
-	}
-	if set.maxHold > 0 {
-		l.limit = min(l.limit, l.granted.Add(set.maxHold))
-	}
-	l.own.Store(int64(end))
-	switch {
-	case ctx.Err() != nil:
-		return ended(ctx)
-	case c.isClosed:
-		return ErrClosed
-	case l.lostErr != nil || s.over:
-		return errSessionOver
-	case Instant(l.until.Load()).Sub(now) >= minLeft(ttl):
-	case s.keeper != nil:
-		return errStaleSession
-	default:
-		return fmt.Errorf("granted too late: the answer took %v of a TTL of %v", now.Sub(sent), ttl)
-	}
-	l.kept = true
-	l.due = l.granted.Add(renewEvery(ttl))
-	c.leases[l] = struct{}{}
-	c.takeOver(l)
-	l.reschedule()
-	return nil
-}
-
-// discard forgets a lease that was never handed over, and cleans up behind it
-// if the server may have it.
-func (c *Client) discard(l *Lease, leftover bool) {
-	c.mu.Lock()
-	delete(l.session.leases, l.hold.Owner)
-	if leftover {
-		c.cleanHold(l, 0)
-	}
-	c.unlock()
+	goesOn := err != nil && a.line != nil && (a.waited || errors.Is(err, ErrHeld)) &&
+		ctx.Err() == nil && !errors.Is(err, ErrClosed)
+	f(ctx, AttemptInfo{
+		Backend: a.client.info.Name, Key: a.key, Number: a.tries, Duration: took,
+		Retry: goesOn, Err: err,
+	})
 }

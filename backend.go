@@ -81,6 +81,8 @@ type Session interface {
 	//   - a Hold: granted. Key, Owner and Terms are the request's;
 	//   - an error that matches ErrHeld: refused (see Held);
 	//   - an error marked by Refused: not granted, and nothing was left;
+	//   - of a Keeper, an error that matches ErrLost: the session is gone. The
+	//     core ends it and opens another;
 	//   - any other error: unknown. The core will Release the owner.
 	// It is idempotent by owner: a request that arrives twice finds its own
 	// grant and answers with the token of the first arrival.
@@ -92,8 +94,10 @@ type Session interface {
 	// outcome may have left; h then has no Token and no State. It frees no
 	// later grant.
 	Release(ctx context.Context, h Hold) error
-	// Close ends the session and whatever it still holds on the server. The
-	// user's own client stays open.
+	// Close ends the session. A Keeper's takes whatever it still holds on the
+	// server with it; where grants live by themselves, the core has released
+	// them before. With a ctx that has ended it still frees everything local.
+	// The user's own client stays open.
 	Close(ctx context.Context) error
 }
 
@@ -134,7 +138,7 @@ type Waker interface {
 	Watch(key string, wake func()) (stop func())
 }
 
-// A LossNotifier is a Session that can hear of a loss before a renewal does.
+// A LossNotifier is a Keeper that can hear of a loss before a renewal does.
 type LossNotifier interface {
 	// NotifyLoss registers lost, once, before any grant. The backend calls it
 	// with the owner whose hold is gone, or with the zero Owner if the whole

@@ -15,6 +15,9 @@ import (
 // the server did not answer is not fn's failure: the trace is told of it, and
 // the client goes on trying behind the call.
 func Do(ctx context.Context, l Locker, key string, fn func(ctx context.Context, lease *Lease) error, opts ...Option) error {
+	if fn == nil {
+		return &Error{Op: "acquire", Key: key, Err: Invalid("fn", "nil", "a function")}
+	}
 	lease, err := l.Acquire(ctx, key, opts...)
 	if err != nil {
 		return err
@@ -36,7 +39,8 @@ func (l *Lease) do(ctx context.Context, fn func(context.Context, *Lease) error) 
 	}
 	defer c.running.Done()
 	defer func() {
-		rerr := l.Release(ctx)
+		// Without ctx's deadline: fn's result waits for no more than closeBound.
+		rerr := l.Release(context.WithoutCancel(ctx))
 		if errors.Is(rerr, ErrLost) {
 			err = errors.Join(err, rerr)
 		}

@@ -69,13 +69,30 @@ func (s *session) reschedule() {
 // keepAlive sends one renewal of a Keeper's session and judges the answer.
 func (s *session) keepAlive() {
 	c := s.client
-	ctx, cancel := context.WithTimeout(context.Background(), renewEvery(s.terms.TTL))
+	c.mu.Lock()
+	over := s.over
+	c.mu.Unlock()
+	if over {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.base, renewEvery(s.terms.TTL))
 	defer cancel()
 	sent := c.now()
 	from, err := s.keeper.KeepAlive(ctx, sent)
+	late, left := s.judge(sent, min(from, sent), err)
+	if c.trace.Renewed != nil {
+		c.trace.Renewed(RenewInfo{Backend: c.info.Name, Late: late, Left: left, Err: err})
+	}
+}
+
+// judge takes the answer of a renewal that was sent at sent: the lifetime runs
+// anew since from. It returns how late it was sent and the validity left.
+func (s *session) judge(sent, from Instant, err error) (late, left time.Duration) {
+	c := s.client
 	c.mu.Lock()
+	defer c.unlock()
 	now := c.now()
-	late, left := sent.Sub(s.due), Instant(s.until.Load()).Sub(now)
+	late, left = sent.Sub(s.due), Instant(s.until.Load()).Sub(now)
 	s.renewing = false
 	close(s.answered)
 	s.answered = make(chan struct{})
@@ -93,10 +110,14 @@ func (s *session) keepAlive() {
 		s.due, s.lastErr = now.Add(retryAfter(s.terms.TTL)), err
 		s.reschedule()
 	}
+	return late, left
+}
+
+// expelled ends a session of which an attempt has learned that it is gone.
+func (c *Client) expelled(s *session, err error) {
+	c.mu.Lock()
+	c.finish(s, lost(err), s.mourning())
 	c.unlock()
-	if c.trace.Renewed != nil {
-		c.trace.Renewed(RenewInfo{Backend: c.info.Name, Late: late, Left: left, Err: err})
-	}
 }
 
 // fresh waits until s has enough validity left to hand over a lease.
@@ -127,6 +148,8 @@ func (s *session) fresh(ctx context.Context) error {
 		case <-s.ctx.Done():
 		case <-ctx.Done():
 			return ended(ctx)
+		case <-c.closing:
+			return ErrClosed
 		}
 	}
 }
@@ -156,7 +179,7 @@ func (c *Client) finish(s *session, cause error, delay time.Duration) {
 		c.lose(l, cause, false)
 	}
 	c.after = append(c.after, func() { s.cancel(errSessionOver) })
-	c.clean(&leftover{session: s, whole: true}, delay)
+	c.clean(&leftover{session: s}, delay)
 }
 
 // removeSession takes s off the map. c.mu is held.

@@ -1,7 +1,6 @@
 package distlock
 
 import (
-	"context"
 	"errors"
 	"sync/atomic"
 	"time"
@@ -179,11 +178,10 @@ func (c *Client) lose(l *Lease, cause error, leftover bool) {
 	}
 	c.dropUse(l.session)
 	if c.trace.Lost != nil {
-		i := LostInfo{
+		c.report(LostInfo{
 			Backend: c.info.Name, Key: l.hold.Key, Token: l.hold.Token,
 			Held: c.now().Sub(l.granted), Err: l.lostErr,
-		}
-		c.spawn(func() { c.trace.Lost(i) })
+		})
 	}
 }
 
@@ -207,66 +205,4 @@ func (c *Client) unkeep(l *Lease) {
 	c.unschedule(l)
 	delete(c.leases, l)
 	delete(l.session.leases, l.hold.Owner)
-}
-
-// Context returns a context that ends with parent, with parent's cause, or
-// with the lease, with l.Err() as its cause. It carries the key and the token,
-// see TokenFromContext, and costs nothing once either has ended.
-func (l *Lease) Context(parent context.Context) context.Context {
-	ctx, cancel := context.WithCancelCause(parent)
-	lc := &leaseContext{Context: ctx, lease: l, cancel: cancel}
-	c := l.client
-	c.mu.Lock()
-	err := l.err
-	if err == nil {
-		if l.contexts == nil {
-			l.contexts = make(map[*leaseContext]struct{})
-		}
-		l.contexts[lc] = struct{}{}
-		lc.stop = context.AfterFunc(parent, lc.forget)
-	}
-	c.mu.Unlock()
-	if err != nil {
-		cancel(err)
-	}
-	return lc
-}
-
-// A leaseContext ends with its lease.
-type leaseContext struct {
-	context.Context // ends with the parent or by cancel
-	lease           *Lease
-	cancel          context.CancelCauseFunc
-	stop            func() bool // of the AfterFunc on the parent
-}
-
-// Err is context.Context's. It notices by itself that the lease's deadline has
-// passed, where the process was stopped and nothing else has run yet.
-func (c *leaseContext) Err() error {
-	if err := c.Context.Err(); err != nil {
-		return err
-	}
-	c.lease.check()
-	return c.Context.Err()
-}
-
-// Value is context.Context's.
-func (c *leaseContext) Value(key any) any {
-	if _, ok := key.(leaseKey); ok {
-		return c.lease
-	}
-	return c.Context.Value(key)
-}
-
-// end is called when the lease has ended.
-func (c *leaseContext) end(err error) {
-	c.stop()
-	c.cancel(err)
-}
-
-// forget is called when the parent has ended.
-func (c *leaseContext) forget() {
-	c.lease.client.mu.Lock()
-	delete(c.lease.contexts, c)
-	c.lease.client.mu.Unlock()
 }

@@ -6,13 +6,18 @@ import (
 	"time"
 )
 
-// maxCleaners bounds the goroutines that clean up for one client at a time.
-const maxCleaners = 8
+// maxCleaners bounds the goroutines that clean up for one client at a time. Each
+// waits for one answer, so this is also how many a round trip can bring.
+const maxCleaners = 64
 
 // recheck are the pauses after which a leftover that was not found is looked
 // for again: its request may still be on its way to the server. Together they
 // stay under a second.
 var recheck = [...]time.Duration{40 * time.Millisecond, 160 * time.Millisecond, 600 * time.Millisecond}
+
+// afterRenewal is how often a leftover looks whether a renewal is still under
+// way; its bound is a third of the TTL.
+const afterRenewal = 100 * time.Millisecond
 
 // A leftover is what may be on the server without anybody here who wants it: a
 // grant whose answer never came or came too late, a release without an
@@ -23,8 +28,7 @@ type leftover struct {
 	place   slot
 	client  *Client
 	session *session
-	hold    Hold
-	whole   bool    // the session itself
+	lease   *Lease  // that it is of; nil: the session itself
 	missed  int     // how often the server knew of nothing
 	failed  int     // how often it gave no answer
 	expires Instant // when the server has forgotten it by itself
@@ -33,7 +37,8 @@ type leftover struct {
 // dust is a client's leftovers.
 type dust struct {
 	count    int           // all that are not done with
-	due      []*leftover   // waiting for a cleaner
+	due      []*leftover   // waiting for a cleaner, never looked at before
+	again    []*leftover   // likewise, after those
 	cleaners int           // goroutines at it
 	gone     chan struct{} // made by sweep, closed when count is 0
 }
@@ -43,11 +48,11 @@ type dust struct {
 func (c *Client) clean(f *leftover, delay time.Duration) {
 	f.client = c
 	now := c.now()
-	lifetime := f.hold.Terms.Lifetime()
-	if f.whole {
-		lifetime = f.session.terms.Lifetime()
+	terms := f.session.terms
+	if f.lease != nil {
+		terms = f.lease.hold.Terms
 	}
-	f.expires = now.Add(delay + lifetime)
+	f.expires = now.Add(delay + terms.Lifetime())
 	f.session.users++
 	c.dust.count++
 	c.schedule(f, now.Add(delay))
@@ -58,31 +63,50 @@ func (c *Client) cleanHold(l *Lease, delay time.Duration) {
 	if l.session.over {
 		return // goes with its session
 	}
-	c.clean(&leftover{session: l.session, hold: l.hold}, delay)
+	c.clean(&leftover{session: l.session, lease: l}, delay)
 }
 
 func (f *leftover) slot() *slot { return &f.place }
 
 func (f *leftover) ahead(Instant) bool { return false }
 
-// fire hands f to a cleaner.
-func (f *leftover) fire(Instant, batches) {
+// fire hands f to a cleaner, but not beside a renewal: that could arrive last.
+func (f *leftover) fire(now Instant, _ batches) {
 	c := f.client
-	c.dust.due = append(c.dust.due, f)
+	if f.lease != nil && f.lease.inflight != nil {
+		f.failed++
+		c.schedule(f, now.Add(afterRenewal))
+		return
+	}
+	if f.missed+f.failed == 0 {
+		c.dust.due = append(c.dust.due, f)
+	} else {
+		c.dust.again = append(c.dust.again, f)
+	}
 	if c.dust.cleaners < maxCleaners {
 		c.dust.cleaners++
 		c.spawn(c.cleaner)
 	}
 }
 
+// next takes out what a cleaner should do next: what has not been looked at yet
+// comes first, since that is most likely there. Nil is nothing.
+func (d *dust) next() (f *leftover) {
+	switch {
+	case len(d.due) > 0:
+		f, d.due = d.due[0], d.due[1:]
+	case len(d.again) > 0:
+		f, d.again = d.again[0], d.again[1:]
+	}
+	return f
+}
+
 // cleaner is a goroutine that works off what is due and ends when that is done.
 func (c *Client) cleaner() {
 	c.mu.Lock()
-	for len(c.dust.due) > 0 {
-		f := c.dust.due[0]
-		c.dust.due = c.dust.due[1:]
+	for f := c.dust.next(); f != nil; f = c.dust.next() {
 		closing := c.isClosed
-		gone := f.session.over && !f.whole
+		gone := f.session.over && f.lease != nil
 		c.unlock()
 		var err error
 		if !gone {
@@ -97,14 +121,14 @@ func (c *Client) cleaner() {
 
 // delete asks the server, bounded, to forget f.
 func (f *leftover) delete() error {
-	if f.whole {
+	if f.lease == nil {
 		err := f.session.closeAPI(f.session.api)
 		f.report(err)
 		return nil // it was told; the rest is its lifetime's
 	}
 	ctx, cancel := context.WithTimeout(f.client.base, closeBound)
 	defer cancel()
-	err := f.session.api.Release(ctx, f.hold)
+	err := f.session.api.Release(ctx, f.lease.hold)
 	if errors.Is(err, ErrLost) {
 		f.report(nil)
 	} else {
@@ -115,7 +139,11 @@ func (f *leftover) delete() error {
 
 func (f *leftover) report(err error) {
 	if t := f.client.trace.CleanedUp; t != nil {
-		t(CleanupInfo{Backend: f.client.info.Name, Key: f.hold.Key, Err: err})
+		i := CleanupInfo{Backend: f.client.info.Name, Err: err}
+		if f.lease != nil {
+			i.Key = f.lease.hold.Key
+		}
+		t(i)
 	}
 }
 
@@ -126,6 +154,9 @@ func (f *leftover) settle(err error, final bool) {
 	var pause time.Duration
 	switch {
 	case err == nil || final:
+		if f.lease != nil {
+			c.freed(f.lease.hold.Key)
+		}
 		f.drop()
 		return
 	case errors.Is(err, ErrLost):

@@ -123,6 +123,14 @@ func (c *Client) hint(ln *line) {
 	c.mu.Unlock()
 }
 
+// freed tells the head of the line that key may be free, as nobody here has it.
+// c.mu is held.
+func (c *Client) freed(key string) {
+	if ln := c.lines[key]; ln != nil && ln.lease == nil {
+		ln.nudge()
+	}
+}
+
 func (ln *line) nudge() {
 	select {
 	case ln.wake <- struct{}{}:
@@ -132,7 +140,7 @@ func (ln *line) nudge() {
 
 // watch listens for hints on ln through s. Only the head calls it.
 func (c *Client) watch(ln *line, s *session) {
-	if ln.watched == s || s == nil || s.waker == nil {
+	if ln.watched == s || s == nil || s.waker == nil || s.ctx.Err() != nil {
 		return
 	}
 	unwatch := s.waker.Watch(ln.key, func() { c.hint(ln) })

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/distlock-go/distlock/internal/clock"
@@ -53,58 +54,43 @@ type Client struct {
 	base    context.Context // of requests that clean up; ends some time after Close began
 	endBase context.CancelFunc
 
-	mu       sync.Mutex // guards all below, and the fields of its sessions, lines and leases that say so
-	isClosed bool
-	sessions map[Terms]*session
-	lines    map[string]*line
-	leases   map[*Lease]struct{}                 // handed out and not yet over
-	calls    map[*acquisition]context.CancelFunc // requests under way for a key
-	agenda   agenda
-	after    []func() // to be run by unlock
-	dust     dust
-	ops      sync.WaitGroup // calls to acquire; Add under mu, and not once isClosed
-	running  sync.WaitGroup // functions of Do; likewise
-	work     sync.WaitGroup // background goroutines
+	mu        sync.Mutex // guards all below, and the fields of its sessions, lines and leases that say so
+	isClosed  bool
+	reporting bool // a goroutine tells the trace of losses
+	sessions  map[Terms]*session
+	lines     map[string]*line
+	leases    map[*Lease]struct{}                 // handed out and not yet over
+	calls     map[*acquisition]context.CancelFunc // requests under way for a key
+	agenda    agenda
+	after     []func() // to be run by unlock
+	dust      dust
+	losses    []LostInfo     // that the trace has not been told of
+	ops       sync.WaitGroup // calls to acquire; Add under mu, and not once isClosed
+	running   sync.WaitGroup // functions of Do; likewise
+	work      sync.WaitGroup // background goroutines
 }
 
 // New makes a client on b. It checks every option and touches no network: see
 // Ping. Errors match ErrInvalid or ErrNoFencing.
 func New(b Backend, opts ...Option) (*Client, error) {
+	if v := reflect.ValueOf(b); b == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, &Error{Op: "new", Err: Invalid("backend", "nil", "a Backend")}
+	}
 	c, err := newClient(b, opts)
 	if err != nil {
-		e := &Error{Op: "new", Err: err}
-		if b != nil {
-			e.Backend = b.Info().Name
-		}
-		return nil, e
+		return nil, &Error{Op: "new", Backend: b.Info().Name, Err: err}
 	}
 	return c, nil
 }
 
 func newClient(b Backend, opts []Option) (*Client, error) {
-	if b == nil {
-		return nil, Invalid("backend", "nil", "a Backend")
-	}
-	s := defaults()
-	for _, o := range opts {
-		if o.apply == nil {
-			return nil, Invalid("option", "zero", "one made by this package")
-		}
-		if err := o.apply(&s); err != nil {
-			return nil, err
-		}
-	}
-	terms, err := b.Check(s.asked)
+	s, err := newSettings(b, opts)
 	if err != nil {
 		return nil, err
 	}
-	s.terms = terms
 	info := b.Info()
 	if info.Fencing < s.fencing {
 		return nil, fmt.Errorf("%w: %s offers %v, %v is required", ErrNoFencing, info.Name, info.Fencing, s.fencing)
-	}
-	if s.clock == nil {
-		s.clock = clock.System()
 	}
 	elapsed := s.clock
 	base, endBase := context.WithCancel(context.Background())
@@ -121,6 +107,25 @@ func newClient(b Backend, opts []Option) (*Client, error) {
 	}, nil
 }
 
+// newSettings returns the defaults of a client on b.
+func newSettings(b Backend, opts []Option) (settings, error) {
+	s := defaults()
+	for _, o := range opts {
+		if o.apply == nil {
+			return s, Invalid("option", "zero", "one made by this package")
+		}
+		if err := o.apply(&s); err != nil {
+			return s, err
+		}
+	}
+	var err error
+	s.terms, err = b.Check(s.asked)
+	if s.clock == nil {
+		s.clock = clock.System()
+	}
+	return s, err
+}
+
 // Ping asks the server whether this client can work with it: reachable, of a
 // version the backend supports, with the rights it needs. It takes no lock.
 // Call it at start-up to learn early what the first Acquire would tell.
@@ -129,6 +134,9 @@ func (c *Client) Ping(ctx context.Context) error {
 		return c.fail("ping", "", ErrClosed)
 	}
 	if err := c.backend.Ping(ctx); err != nil {
+		if ctx.Err() == nil {
+			err = inner(err)
+		}
 		return c.fail("ping", "", err)
 	}
 	return nil

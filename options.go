@@ -93,6 +93,9 @@ func WithHolder(text string) Option {
 // are worth less than level. For New only.
 func RequireFencing(level Fencing) Option {
 	return Option{name: "RequireFencing", newOnly: true, apply: func(s *settings) error {
+		if level < FencingNone || level > FencingDurable {
+			return Invalid("fencing level", level, "FencingNone, FencingBestEffort or FencingDurable")
+		}
 		s.fencing = level
 		return nil
 	}}

@@ -32,7 +32,10 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	if d, ok := ctx.Deadline(); ok {
 		bound = max(bound, time.Until(d))
 	}
-	return context.WithTimeout(context.WithoutCancel(ctx), bound)
+	if ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return context.WithTimeout(ctx, bound)
 }
 
 // tracedRelease wraps and reports what release does. ctx bounds it.
@@ -44,7 +47,7 @@ func (l *Lease) tracedRelease(ctx context.Context) error {
 	}
 	at := c.now()
 	err := l.release(ctx, at)
-	if err != nil && err != l.lostErr {
+	if _, wrapped := err.(*Error); err != nil && !wrapped {
 		err = c.fail("release", l.hold.Key, err)
 	}
 	if c.trace.Released != nil {
@@ -58,36 +61,47 @@ func (l *Lease) tracedRelease(ctx context.Context) error {
 
 // release lets one caller at a time through.
 func (l *Lease) release(ctx context.Context, now Instant) error {
+	inflight, err := l.beginRelease(ctx, now)
+	if err != nil {
+		return err
+	}
+	return l.settleRelease(l.sendRelease(ctx, inflight))
+}
+
+// beginRelease makes the caller the one whose request is under way, as a user
+// of the session that Close waits for. It returns the renewal that has to end
+// before. An error is what Release returns.
+func (l *Lease) beginRelease(ctx context.Context, now Instant) (inflight chan struct{}, err error) {
 	c := l.client
 	c.mu.Lock()
+	defer c.unlock()
 	for l.releasing != nil {
 		other := l.releasing
 		c.unlock()
-		<-other // bounded as we are
+		select {
+		case <-other:
+		case <-ctx.Done():
+		}
 		c.mu.Lock()
+		if l.releasing == other {
+			return nil, errOther
+		}
 	}
 	if l.kept && now >= l.validUntil() {
 		c.lose(l, l.outOfTime(), true)
 	}
 	if err := l.outcome(); err != nil {
-		c.unlock()
-		return err
+		return nil, err
 	}
-	done := make(chan struct{})
-	l.releasing = done
-	c.end(l, ErrReleased)
 	if l.kept {
+		c.end(l, ErrReleased)
 		c.unkeep(l)
+	} else {
+		l.session.users++
 	}
-	inflight := l.inflight
-	c.unlock()
-	err := l.sendRelease(ctx, inflight)
-	c.mu.Lock()
-	err = l.settleRelease(err)
-	l.releasing = nil
-	close(done)
-	c.unlock()
-	return err
+	l.releasing = make(chan struct{})
+	c.leases[l] = struct{}{}
+	return l.inflight, nil
 }
 
 // outcome is what Release returns without asking the server. Client.mu is
@@ -116,14 +130,26 @@ func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
 			return errBusy
 		}
 	}
+	c := l.client
+	c.mu.Lock()
+	err := l.outcome() // Close may have given up waiting for us
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	return inner(l.session.api.Release(ctx, l.hold))
 }
 
-var errBusy = errors.New("a renewal under way was not answered")
+var (
+	errBusy  = errors.New("a renewal under way was not answered")
+	errOther = errors.New("another release under way was not answered")
+)
 
-// settleRelease judges the answer of a release. Client.mu is held.
+// settleRelease judges the answer of a release.
 func (l *Lease) settleRelease(err error) error {
 	c := l.client
+	c.mu.Lock()
+	defer c.unlock()
 	first := !l.doubtful
 	switch {
 	case err == nil, errors.Is(err, ErrLost) && l.doubtful && c.now() < l.validUntil():
@@ -140,7 +166,12 @@ func (l *Lease) settleRelease(err error) error {
 	}
 	if first {
 		c.handOver(l)
-		c.dropUse(l.session)
+	} else {
+		c.freed(l.hold.Key)
 	}
+	c.dropUse(l.session)
+	delete(c.leases, l)
+	close(l.releasing)
+	l.releasing = nil
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -61,21 +62,22 @@ func (c *Client) renew(ch *chunk) {
 	var results []error
 	sent := c.now()
 	if len(holds) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), bound)
+		ctx, cancel := context.WithTimeout(c.base, bound)
 		results = ch.session.renewer.Renew(ctx, holds)
 		cancel()
+		if len(results) != len(holds) {
+			err := fmt.Errorf("backend %s: %d results for %d renewals", c.info.Name, len(results), len(holds))
+			results = slices.Repeat([]error{err}, len(holds))
+		}
 	}
-	infos := make([]RenewInfo, 0, len(leases))
+	var infos []RenewInfo
 	c.mu.Lock()
 	now := c.now()
 	for _, l := range ch.leases {
 		l.inflight = nil
 	}
 	for i, l := range leases {
-		err := fmt.Errorf("backend %s: %d results for %d renewals", c.info.Name, len(results), len(holds))
-		if len(results) == len(holds) {
-			err = results[i]
-		}
+		err := results[i]
 		if l.kept && c.trace.Renewed != nil {
 			infos = append(infos, RenewInfo{
 				Backend: c.info.Name, Key: l.hold.Key,

@@ -162,7 +162,7 @@ func (c *Client) dropUse(s *session) {
 // their own contexts.
 func (s *session) open() {
 	c := s.client
-	ctx, cancel := context.WithTimeout(context.Background(), openBound)
+	ctx, cancel := context.WithTimeout(c.base, openBound)
 	defer cancel()
 	sent := c.now()
 	api, err := c.backend.Open(ctx, s.terms)
@@ -213,9 +213,9 @@ func (s *session) adopt(api Session, sent Instant) error {
 		if Instant(s.until.Load()) <= c.now() {
 			return errors.New("open session: the answer came after its lifetime")
 		}
-	}
-	if n, ok := api.(LossNotifier); ok {
-		n.NotifyLoss(s.notified)
+		if n, ok := api.(LossNotifier); ok {
+			n.NotifyLoss(s.notified)
+		}
 	}
 	return nil
 }

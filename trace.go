@@ -10,8 +10,8 @@ import (
 // A Trace is a set of functions that are told what happens to locks, in the
 // manner of net/http/httptrace. Any may be nil. They are called outside of all
 // locks, concurrently, possibly late, and must not panic; one that blocks
-// holds up the call it reports on, or its own background report, never the
-// signal of a loss. Errors come as the caller gets them. Keys can identify
+// holds up the call it reports on, or the background reports after it, never
+// the signal of a loss. Errors come as the caller gets them. Keys can identify
 // customers: think before they become metric labels.
 type Trace struct {
 	// Acquired: an Acquire or a TryAcquire has ended, in a lease or in Err.
@@ -22,7 +22,7 @@ type Trace struct {
 	// Renewed: one renewal of a lease, or of a session that keeps leases, has
 	// been answered or has failed.
 	Renewed func(i RenewInfo)
-	// Lost: a lease has ended without being released.
+	// Lost: a lease has ended without being released. One at a time, in order.
 	Lost func(i LostInfo)
 	// Released: a Release has ended, the caller's, Do's or Close's.
 	Released func(ctx context.Context, i ReleaseInfo)
@@ -82,6 +82,32 @@ type ReleaseInfo struct {
 type CleanupInfo struct {
 	Backend, Key string
 	Err          error // nil: deleted, or nothing was there
+}
+
+// report has the trace told of a loss, by one goroutine however many leases a
+// session takes with it. c.mu is held.
+func (c *Client) report(i LostInfo) {
+	c.losses = append(c.losses, i)
+	if !c.reporting {
+		c.reporting = true
+		c.spawn(c.reportLosses)
+	}
+}
+
+// reportLosses is that goroutine; it ends when all is told.
+func (c *Client) reportLosses() {
+	c.mu.Lock()
+	for len(c.losses) > 0 {
+		losses := c.losses
+		c.losses = nil
+		c.unlock()
+		for _, i := range losses {
+			c.trace.Lost(i)
+		}
+		c.mu.Lock()
+	}
+	c.reporting = false
+	c.unlock()
 }
 
 // LogTrace returns a Trace that logs what no caller is told by an error of its

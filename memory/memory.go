@@ -67,7 +67,7 @@ func (b *Backend) Open(ctx context.Context, _ distlock.Terms) (distlock.Session,
 	if err := b.call(ctx, Open, "", func() error { return nil }); err != nil {
 		return nil, err
 	}
-	return &session{backend: b, owned: make(map[distlock.Owner]string)}, nil
+	return &session{backend: b}, nil
 }
 
 // Expire ends the grant of key on the service's side, as if its lifetime were
@@ -93,12 +93,15 @@ func (b *Backend) Len() int {
 	return n
 }
 
-// live returns the grant of key unless its lifetime is over. b.mu is held.
+// live returns the grant of key, and forgets one whose lifetime is over. b.mu
+// is held.
 func (b *Backend) live(key string) *grant {
-	if g := b.grants[key]; g != nil && time.Now().Before(g.expires) {
-		return g
+	g := b.grants[key]
+	if g != nil && !time.Now().Before(g.expires) {
+		delete(b.grants, key)
+		return nil
 	}
-	return nil
+	return g
 }
 
 // free deletes the grant of key and wakes who waits for it. b.mu is held.

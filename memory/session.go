@@ -2,19 +2,13 @@ package memory
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
 )
 
-// A session is one client's. It remembers its owners so that Close can free
-// what is left of them.
-type session struct {
-	backend *Backend
-	mu      sync.Mutex // guards owned
-	owned   map[distlock.Owner]string
-}
+// A session is one client's. Its grants live by themselves.
+type session struct{ backend *Backend }
 
 func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (h distlock.Hold, err error) {
 	b := s.backend
@@ -31,7 +25,6 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (h distloc
 		case g.owner != r.Owner:
 			return distlock.Held(time.Until(g.expires))
 		}
-		s.own(r.Owner, r.Key)
 		h = distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms, Token: g.token}
 		return nil
 	})
@@ -53,7 +46,6 @@ func (s *session) renew(ctx context.Context, h distlock.Hold) error {
 		defer b.mu.Unlock()
 		g := b.live(h.Key)
 		if g == nil || g.owner != h.Owner {
-			s.disown(h.Owner)
 			return distlock.ErrLost
 		}
 		g.expires = time.Now().Add(h.Terms.Lifetime())
@@ -66,7 +58,6 @@ func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	return b.call(ctx, Release, h.Key, func() error {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		s.disown(h.Owner)
 		g := b.live(h.Key)
 		if g == nil || g.owner != h.Owner {
 			return distlock.ErrLost
@@ -95,28 +86,8 @@ func (s *session) Watch(key string, wake func()) (stop func()) {
 	}
 }
 
+// Close frees nothing: the core has released what was to be released, and what
+// is left of a lost lease stays for its lock-delay.
 func (s *session) Close(ctx context.Context) error {
-	b := s.backend
-	return b.call(ctx, Close, "", func() error {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for owner, key := range s.owned {
-			if g := b.live(key); g != nil && g.owner == owner {
-				b.free(key)
-			}
-		}
-		return nil
-	})
-}
-
-func (s *session) own(o distlock.Owner, key string) {
-	s.mu.Lock()
-	s.owned[o] = key
-	s.mu.Unlock()
-}
-
-func (s *session) disown(o distlock.Owner) {
-	s.mu.Lock()
-	delete(s.owned, o)
-	s.mu.Unlock()
+	return s.backend.call(ctx, Close, "", func() error { return nil })
 }

@@ -1,0 +1,170 @@
+package distlock_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/memory"
+)
+
+// Bad input is an error before the wire, and names field, value and bound.
+func TestBadOptions(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		opt  distlock.Option
+		says []string
+	}{
+		{"no TTL", distlock.WithTTL(0), []string{"TTL is 0s", "between 10ms and 24h"}},
+		{"negative TTL", distlock.WithTTL(-time.Second), []string{"TTL is -1s", "between 10ms and 24h"}},
+		{"short TTL", distlock.WithTTL(9 * time.Millisecond), []string{"TTL is 9ms", "10ms"}},
+		{"long TTL", distlock.WithTTL(25 * time.Hour), []string{"TTL is 25h", "24h"}},
+		{"negative lock-delay", distlock.WithLockDelay(-1), []string{"lock-delay is -1ns", "0 or more"}},
+		{"long lock-delay", distlock.WithLockDelay(2 * time.Hour), []string{"lock-delay is 2h", "between 0 and 1h"}},
+		{"no max-hold", distlock.WithMaxHold(0), []string{"max-hold is 0s", "more than 0"}},
+		{"long holder", distlock.WithHolder(strings.Repeat("x", 257)), []string{"holder is", "256 bytes"}},
+		{"holder with control characters", distlock.WithHolder("a\nb"), []string{`holder is "a\nb"`, "control"}},
+		{"holder that is no UTF-8", distlock.WithHolder("\xff"), []string{`holder is "\xff"`, "UTF-8"}},
+		{"zero option", distlock.Option{}, []string{"option is zero"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			b := memory.New()
+			calls := count(b, memory.Hooks{})
+			c, err := distlock.New(b, test.opt)
+			if c != nil {
+				t.Error("New: got a client")
+			}
+			_, callErr := newClient(t, b).Acquire(t.Context(), "k", test.opt)
+			for what, err := range map[string]error{"New": err, "Acquire": callErr} {
+				is(t, what, err, distlock.ErrInvalid)
+				for _, want := range test.says {
+					if err != nil && !strings.Contains(err.Error(), want) {
+						t.Errorf("%s: got %q, want it to say %q", what, err, want)
+					}
+				}
+			}
+			if n := calls.of(memory.Open) + calls.of(memory.Acquire); n != 0 {
+				t.Errorf("%d calls to the service", n)
+			}
+		})
+	}
+}
+
+func TestOptionsOfNewOnly(t *testing.T) {
+	c := newClient(t, memory.New())
+	for name, opt := range map[string]distlock.Option{
+		"RequireFencing": distlock.RequireFencing(distlock.FencingNone),
+		"WithTrace":      distlock.WithTrace(nil),
+	} {
+		_, err := c.TryAcquire(t.Context(), "k", opt)
+		is(t, name, err, distlock.ErrInvalid)
+		if err != nil && !strings.Contains(err.Error(), name) {
+			t.Errorf("got %q, want it to name %s", err, name)
+		}
+	}
+}
+
+func TestBadKeys(t *testing.T) {
+	b := memory.New()
+	calls := count(b, memory.Hooks{})
+	c := newClient(t, b)
+	for key, says := range map[string]string{
+		"":                       `key is ""`,
+		strings.Repeat("k", 513): "513 bytes long, must be 1 to 512 bytes",
+		"\xff":                   `key is "\xff", must be valid UTF-8`,
+		"a\x00b":                 `key is "a\x00b", must be without NUL`,
+	} {
+		_, err := c.Acquire(t.Context(), key)
+		is(t, key, err, distlock.ErrInvalid)
+		if err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("got %q, want it to say %q", err, says)
+		}
+		err = distlock.Do(t.Context(), c, key, func(context.Context, *distlock.Lease) error { return nil })
+		is(t, "Do", err, distlock.ErrInvalid)
+	}
+	if n := calls.of(memory.Open) + calls.of(memory.Acquire); n != 0 {
+		t.Errorf("%d calls to the service", n)
+	}
+	for _, key := range []string{"k", strings.Repeat("k", 512), "ключ/{a}:b\n", " "} {
+		is(t, "Release", acquire(t, c, key).Release(t.Context()), nil)
+	}
+}
+
+func TestNewWithoutABackend(t *testing.T) {
+	_, err := distlock.New(nil)
+	is(t, "New", err, distlock.ErrInvalid)
+	if want := "distlock: new: invalid argument: backend is nil, must be a Backend"; err == nil || err.Error() != want {
+		t.Errorf("got %q, want %q", err, want)
+	}
+}
+
+// fenced is a backend with another fencing level.
+type fenced struct {
+	*memory.Backend
+	level distlock.Fencing
+}
+
+func (f fenced) Info() distlock.Info { return distlock.Info{Name: "fenced", Fencing: f.level} }
+
+func TestRequireFencing(t *testing.T) {
+	levels := []distlock.Fencing{distlock.FencingNone, distlock.FencingBestEffort, distlock.FencingDurable}
+	for _, offers := range levels {
+		for _, required := range levels {
+			c, err := distlock.New(fenced{memory.New(), offers}, distlock.RequireFencing(required))
+			if required <= offers {
+				is(t, "New", err, nil)
+				continue
+			}
+			is(t, "New", err, distlock.ErrNoFencing)
+			if c != nil || err != nil && !strings.Contains(err.Error(), offers.String()) {
+				t.Errorf("got %v, %v", c, err)
+			}
+		}
+	}
+}
+
+func TestHolderAndTermsReachTheBackend(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var got distlock.Request
+		b := tweak{memory.New(), func(s memorySession) distlock.Session { return spy{s, &got} }}
+		c := newClient(t, b, distlock.WithHolder("pod-1"), distlock.WithTTL(time.Minute))
+		acquire(t, c, "a")
+		if got.Holder != "pod-1" || got.Terms != (distlock.Terms{TTL: time.Minute}) || got.Key != "a" {
+			t.Errorf("got %+v", got)
+		}
+		first := got.Owner
+		acquire(t, c, "b", distlock.WithHolder("pod-2"), distlock.WithTTL(time.Second), distlock.WithLockDelay(time.Hour))
+		if got.Holder != "pod-2" || got.Terms != (distlock.Terms{TTL: time.Second, LockDelay: time.Hour}) {
+			t.Errorf("got %+v", got)
+		}
+		if first == got.Owner || first == (distlock.Owner{}) {
+			t.Error("two acquisitions share an owner")
+		}
+	})
+}
+
+type spy struct {
+	memorySession
+	got *distlock.Request
+}
+
+func (s spy) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
+	*s.got = r
+	return s.memorySession.TryAcquire(ctx, r)
+}
+
+func TestPing(t *testing.T) {
+	b := memory.New()
+	c := newClient(t, b)
+	is(t, "Ping", c.Ping(t.Context()), nil)
+	b.SetHooks(memory.Hooks{Before: on(memory.Ping, netDown)})
+	err := c.Ping(t.Context())
+	is(t, "Ping", err, errNet)
+	var e *distlock.Error
+	if !errors.As(err, &e) || e.Op != "ping" || err.Error() != "distlock: ping (memory): connection reset" {
+		t.Errorf("got %q", err)
+	}
+}

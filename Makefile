@@ -47,9 +47,10 @@ lint: bin/gofumpt ## check format, vet, staticcheck and go.mod files
 fmt: bin/gofumpt ## format all Go files
 	bin/gofumpt -l -w .
 
+# BENCHFLAGS: -quick, -run EXPRESSION, -json FILE; see internal/integration/bench.
 .PHONY: bench
-bench: bin/withservers ## run the benchmarks, with peers
-	$(WITHSERVERS) -dir $(INTEGRATION) -- go test -run '^$$' -bench . -benchmem -timeout 60m ./bench/...
+bench: bin/withservers ## measure on a real Redis, beside a lock written by hand
+	@bin/withservers -servers redis -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
 
 .PHONY: soak
 soak: ## run the fault tests again and again for SOAKTIME (10m)

@@ -37,7 +37,7 @@ func harness(t *testing.T, dial dialer, name string) locktest.Harness {
 	prefix := "conformance-" + strings.ReplaceAll(name, " ", "-") + ":"
 	opts := &redislock.Options{Prefix: prefix}
 	h := locktest.Harness{
-		TTL:       300 * time.Millisecond,
+		TTL:       time.Second,
 		LockDelay: 300 * time.Millisecond,
 		Backend:   func(t testing.TB) distlock.Backend { return redislock.New(dial(t, plain), opts) },
 		Delete: func(ctx context.Context, key string) error {

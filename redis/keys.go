@@ -2,23 +2,27 @@ package redis
 
 import "strings"
 
-// names are the names of one lock's keys. All three hash to one Cluster slot,
-// by the tag between the first pair of braces.
-type names struct {
-	lock    string // PREFIX{KEY}
-	counter string // PREFIX{KEY}:token
-	channel string // PREFIX{KEY}:free
+// The names of one lock are
+//
+//	PREFIX{KEY}        the lock
+//	PREFIX{KEY}:token  the counter of its tokens
+//	PREFIX{KEY}:free   the channel of its wake-ups
+//
+// All three hash to one Cluster slot, by the tag between the braces. In KEY, %
+// is written %25, { is %7B and } is %7D: so the tag is all of KEY, different
+// keys stay different, and since a lock's name ends with its only closing
+// brace, no name is another lock's counter or channel.
+const (
+	counterSuffix = ":token"
+	channelSuffix = ":free"
+)
+
+// lockNames returns the names of the lock on key and of its counter.
+func (b *Backend) lockNames(key string) (lock, counter string) {
+	counter = b.prefix + "{" + escape(key) + "}" + counterSuffix
+	return counter[:len(counter)-len(counterSuffix)], counter
 }
 
-func (b *Backend) names(key string) names {
-	lock := b.prefix + "{" + escape(key) + "}"
-	return names{lock: lock, counter: lock + ":token", channel: lock + ":free"}
-}
-
-// escape writes key without braces, so that the tag is all of it: %7B for {,
-// %7D for }, %25 for %. Different keys stay different, and since a lock's name
-// ends with the only closing brace in it, no name can be another lock's
-// counter or channel.
 func escape(key string) string {
 	if !strings.ContainsAny(key, "{}%") {
 		return key

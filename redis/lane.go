@@ -10,35 +10,43 @@ import (
 )
 
 const (
-	// maxLanes is how many pipelines of one session are under way at a time.
-	maxLanes = 1
 	// maxPipeline bounds the calls in one pipeline.
 	maxPipeline = 128
-	// pipelineBound is how long a pipeline may take, retries by the user's
-	// time-outs included. A call in it returns when its own ctx ends.
+	// maxLanes bounds the pipelines of one session that are under way at a
+	// time. More than one are so only while the others are stuck.
+	maxLanes = 4
+	// stuckAfter is how long calls stay queued behind a pipeline under way
+	// before they get another one.
+	stuckAfter = 10 * time.Millisecond
+	// pipelineBound is how long a pipeline may take, whatever time-outs the
+	// user's client has. A call in it returns when its own ctx ends.
 	pipelineBound = 10 * time.Second
 )
 
-// A lane sends calls to one server. A call that finds it idle goes at once and
-// alone; calls that come while one is under way go together in the next
-// pipeline. So a busy client shares round trips and system calls, and one that
-// is alone waits for nobody.
+// A lane sends calls to one server. Calls that come while one is under way go
+// together in the next pipeline: so a busy client shares round trips and
+// system calls, and one that is alone waits for nobody.
 //
 // go-redis does not interrupt a read when ctx ends, so calls are sent from a
-// goroutine of the lane; there is none while nothing is to be sent.
+// goroutine of the lane, of which there is none while nothing is to be sent.
+// A call that finds the lane idle may go without: see alone.
 type lane struct {
 	client Client
 	single bool // not shared: each call goes by itself (Cluster: the nodes differ)
+	alone  alone
 
-	mu     sync.Mutex // guards queue and busy
+	mu     sync.Mutex // guards all below
 	queue  []*call
-	busy   int
+	busy   int         // pipelines and lone calls under way
+	taken  int         // how often calls were taken from the queue
+	stuck  *time.Timer // looks after the queue
+	seen   int         // taken, when stuck was set
 	active sync.WaitGroup
 }
 
-// A call is one or two commands that are sent together.
+// A call is one or two commands that are sent together. Its outcome is the
+// first one's.
 type call struct {
-	ctx   context.Context
 	cmds  []goredis.Cmder
 	done  chan struct{}
 	state atomic.Int32
@@ -53,10 +61,13 @@ const (
 	left            // the caller has left
 )
 
-// do sends cmds and returns when they are answered or ctx ends. The error is
-// the first command's, or ctx's; after ctx's the commands must not be read.
-func (l *lane) do(ctx context.Context, orphan func(), cmds ...goredis.Cmder) error {
-	c := &call{ctx: ctx, cmds: cmds, done: make(chan struct{}), orphan: orphan}
+// do sends c and returns when it is answered or ctx ends. The error is the
+// first command's, or ctx's; after ctx's the commands must not be read.
+func (l *lane) do(ctx context.Context, c *call) error {
+	if l.goAlone(ctx) {
+		return l.sendAlone(ctx, c)
+	}
+	c.done = make(chan struct{})
 	l.start(c)
 	select {
 	case <-c.done:
@@ -66,7 +77,7 @@ func (l *lane) do(ctx context.Context, orphan func(), cmds ...goredis.Cmder) err
 		}
 		<-c.done // being closed this moment
 	}
-	return cmds[0].Err()
+	return c.cmds[0].Err()
 }
 
 // start has c sent.
@@ -78,7 +89,30 @@ func (l *lane) start(c *call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.queue = append(l.queue, c)
-	if l.busy < maxLanes {
+	switch {
+	case l.busy == 0:
+		l.busy++
+		l.active.Go(l.run)
+	case len(l.queue) == 1:
+		l.lookAfter()
+	}
+}
+
+// lookAfter has the queue looked at after a while. l.mu is held.
+func (l *lane) lookAfter() {
+	l.seen = l.taken
+	if l.stuck == nil {
+		l.stuck = time.AfterFunc(stuckAfter, l.unstick)
+	} else {
+		l.stuck.Reset(stuckAfter)
+	}
+}
+
+// unstick gives queued calls a pipeline of their own if nothing has moved.
+func (l *lane) unstick() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) > 0 && l.busy > 0 && l.busy < maxLanes && l.taken == l.seen {
 		l.busy++
 		l.active.Go(l.run)
 	}
@@ -88,23 +122,35 @@ func (l *lane) start(c *call) {
 // nothing.
 func (l *lane) run() {
 	for {
-		l.mu.Lock()
-		if len(l.queue) == 0 {
-			l.busy--
-			l.mu.Unlock()
+		calls := l.take()
+		if calls == nil {
 			return
 		}
-		n := min(len(l.queue), maxPipeline)
-		calls := l.queue[:n:n]
-		l.queue = l.queue[n:]
-		l.mu.Unlock()
 		l.send(calls)
 	}
 }
 
+// take returns what is to be sent next. If that is nothing, the caller is done.
+func (l *lane) take() []*call {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.queue) == 0 {
+		l.busy--
+		return nil
+	}
+	l.taken++
+	n := min(len(l.queue), maxPipeline)
+	calls := l.queue[:n:n]
+	l.queue = l.queue[n:]
+	if len(l.queue) == 0 {
+		l.queue = nil
+	}
+	return calls
+}
+
 // send sends calls in one round trip and tells their callers.
 func (l *lane) send(calls []*call) {
-	var cmds []goredis.Cmder
+	cmds := make([]goredis.Cmder, 0, 2*len(calls))
 	for _, c := range calls {
 		if c.state.Load() != left { // nobody waits for what was not sent yet
 			cmds = append(cmds, c.cmds...)
@@ -112,10 +158,7 @@ func (l *lane) send(calls []*call) {
 			c.orphan = nil
 		}
 	}
-	switch {
-	case len(calls) == 1 && len(cmds) == 1:
-		_ = l.client.Process(calls[0].ctx, cmds[0]) // the error is in the command
-	case len(cmds) > 0:
+	if len(cmds) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
 		exec(ctx, l.client, cmds)
 		cancel()
@@ -128,8 +171,12 @@ func (l *lane) send(calls []*call) {
 	}
 }
 
-// exec sends cmds as one pipeline. Errors are in the commands.
+// exec sends cmds in one round trip. Errors are in the commands.
 func exec(ctx context.Context, client Client, cmds []goredis.Cmder) {
+	if len(cmds) == 1 {
+		_ = client.Process(ctx, cmds[0])
+		return
+	}
 	p := client.Pipeline()
 	for _, cmd := range cmds {
 		_ = p.Process(ctx, cmd) // queues it
@@ -139,33 +186,8 @@ func exec(ctx context.Context, client Client, cmds []goredis.Cmder) {
 		return
 	}
 	for _, cmd := range cmds { // one that was never reached has no error of its own
-		if c, ok := cmd.(*command); ok && c.Err() == nil && !c.hasReply() {
+		if c, ok := cmd.(command); ok && !c.wasAnswered() {
 			c.SetErr(err)
 		}
 	}
-}
-
-// promptly runs f and returns its error, or ctx's if that ends before.
-func promptly(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }() // ends with f, which ends by the client's time-outs
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// A command is sent at most once: go-redis repeats others by itself after a
-// lost answer, and would then report the second outcome as the first.
-type command struct{ *goredis.Cmd }
-
-// NoRetry tells go-redis so.
-func (command) NoRetry() bool { return true }
-
-func (c *command) hasReply() bool { return c.Val() != nil }
-
-func newCommand(ctx context.Context, words ...any) *command {
-	return &command{goredis.NewCmd(ctx, words...)}
 }

@@ -65,21 +65,26 @@ func (b *Backend) Info() distlock.Info {
 
 // Check checks the client, the options and the bounds of t.
 func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
-	if b.client == nil || reflect.ValueOf(b.client).Kind() == reflect.Pointer && reflect.ValueOf(b.client).IsNil() {
+	if isNil(b.client) {
 		return t, distlock.Invalid("client", "nil", "a go-redis client")
 	}
 	if _, ok := b.client.(*goredis.Ring); ok {
 		return t, distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
 	}
-	if len(b.prefix) > 128 || strings.ContainsAny(b.prefix, "{}\x00") {
-		return t, distlock.Invalid("prefix", strconv.Quote(b.prefix), "up to 128 bytes without braces and NUL")
+	if err := checkPrefix(b.prefix); err != nil {
+		return t, err
 	}
 	return t.CheckTTL(MinTTL, MaxTTL, MaxLockDelay)
 }
 
-// Ping asks the server what it is. An error is the server's own.
+// Ping asks the server what it is, and takes and gives back a lock on a key of
+// its own: a user without the rights, a read-only replica and a server without
+// memory say so. An error is the server's own.
 func (b *Backend) Ping(ctx context.Context) error {
-	return b.ask(ctx)
+	if err := b.ask(ctx); err != nil {
+		return err
+	}
+	return b.probe(ctx, distlock.Terms{TTL: time.Second})
 }
 
 // Open asks the server, once, what it knows.
@@ -90,4 +95,17 @@ func (b *Backend) Open(ctx context.Context, _ distlock.Terms) (distlock.Session,
 		}
 	}
 	return newSession(b), nil
+}
+
+func checkPrefix(prefix string) error {
+	if len(prefix) > 128 || strings.ContainsAny(prefix, "{}\x00") {
+		return distlock.Invalid("prefix", strconv.Quote(prefix), "up to 128 bytes without braces and NUL")
+	}
+	return nil
+}
+
+// isNil reports whether client is nil, or a nil pointer in an interface.
+func isNil(client any) bool {
+	v := reflect.ValueOf(client)
+	return client == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -2,11 +2,11 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"strings"
 	"sync/atomic"
 
+	"github.com/distlock-go/distlock"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -24,27 +24,38 @@ type server struct {
 
 var delex, delifeq = "delex", "delifeq"
 
-// ask reads the server's version.
+// The oldest server: PXAT is from 6.2.
+const oldestMajor, oldestMinor = 6, 2
+
+// ask reads the server's version. Who may not ask gets along with scripts.
 func (b *Backend) ask(ctx context.Context) error {
 	cmd := goredis.NewCmd(ctx, "info", "server")
-	if err := promptly(ctx, func() error { return b.client.Process(ctx, cmd) }); err != nil {
+	err := promptly(ctx, func() error { return b.client.Process(ctx, cmd) })
+	if isAnswer(err, "NOPERM", "ERR unknown command") {
+		b.server.known.Store(true)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	text, err := cmd.Text()
 	if err != nil {
 		return err
 	}
-	b.server.learn(text)
-	return nil
+	return b.server.learn(text)
 }
 
 // learn takes in the answer to INFO server.
-func (s *server) learn(info string) {
+func (s *server) learn(info string) error {
 	fields := make(map[string]string)
 	for line := range strings.Lines(info) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
 			fields[name] = value
 		}
+	}
+	redis := fields["redis_version"] // Valkey gives the version of Redis that it is compatible with
+	if redis != "" && !atLeast(redis, oldestMajor, oldestMinor) {
+		return distlock.Invalid("server version", redis, "6.2 or later")
 	}
 	s.delete.Store(nil)
 	if v, ok := fields["valkey_version"]; ok {
@@ -53,13 +64,13 @@ func (s *server) learn(info string) {
 			s.delete.Store(&delifeq)
 		}
 	} else {
-		v := fields["redis_version"]
-		s.setIfEq.Store(atLeast(v, 8, 4))
-		if atLeast(v, 8, 4) {
+		s.setIfEq.Store(atLeast(redis, 8, 4))
+		if atLeast(redis, 8, 4) {
 			s.delete.Store(&delex)
 		}
 	}
 	s.known.Store(true)
+	return nil
 }
 
 // atLeast reports whether version, such as 8.6.3, is major.minor or later.
@@ -71,25 +82,22 @@ func atLeast(version string, major, minor int) bool {
 	return errX == nil && errY == nil && (x > major || x == major && y >= minor)
 }
 
-// isUnknown reports whether the server does not understand a command or an
-// argument of it.
-func isUnknown(err error) bool {
-	return hasPrefix(err, "ERR unknown command", "ERR syntax error", "ERR wrong number of arguments")
-}
-
-// isNoScript reports whether the server has not seen a script, or has
-// forgotten it in a restart.
-func isNoScript(err error) bool { return hasPrefix(err, "NOSCRIPT") }
-
-func hasPrefix(err error, prefixes ...string) bool {
-	var answer goredis.Error
-	if !errors.As(err, &answer) {
-		return false
+// probe takes, releases and removes a lock that nobody else knows, to see
+// whether this user may, and whether the server takes writes at all.
+func (b *Backend) probe(ctx context.Context, t distlock.Terms) error {
+	s := newSession(b)
+	owner := distlock.NewOwner()
+	r := distlock.Request{Key: "ping " + distlock.NewOwner().Text(), Owner: owner, Terms: t}
+	h, err := s.TryAcquire(ctx, r)
+	if err == nil {
+		err = s.Release(ctx, h)
 	}
-	for _, p := range prefixes {
-		if strings.HasPrefix(answer.Error(), p) {
-			return true
-		}
+	if err == nil {
+		_, counter := b.lockNames(r.Key)
+		err = promptly(ctx, func() error { return b.client.Process(ctx, newCommand("del", counter)) })
 	}
-	return false
+	if closed := s.Close(ctx); err == nil {
+		err = closed
+	}
+	return err
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock"
+	redislock "github.com/distlock-go/distlock/redis"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -71,4 +74,65 @@ func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// onServers runs test on each kind of server, with a prefix of its own.
+func onServers(t *testing.T, test func(t *testing.T, rdb goredis.UniversalClient, prefix string)) {
+	t.Parallel()
+	for _, s := range servers {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			rdb := s.dial(addresses(t, s.env), plain)
+			t.Cleanup(func() { rdb.Close() })
+			test(t, rdb, freshPrefix())
+		})
+	}
+}
+
+func freshPrefix() string { return "test-" + distlock.NewOwner().Text() + ":" }
+
+// client returns a client of the library, closed at the end.
+func client(t testing.TB, rdb redislock.Client, prefix string, opts ...distlock.Option) *distlock.Client {
+	t.Helper()
+	c, err := distlock.New(redislock.New(rdb, &redislock.Options{Prefix: prefix}), opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(context.Background()) })
+	return c
+}
+
+// eventually polls until f is true, for a bounded time.
+func eventually(t testing.TB, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
+}
+
+// keys returns the keys that begin with prefix, on all nodes.
+func keys(t testing.TB, rdb goredis.UniversalClient, prefix string) (all []string) {
+	t.Helper()
+	ctx := within(t, 10*time.Second)
+	var mu sync.Mutex
+	list := func(ctx context.Context, c *goredis.Client) error {
+		found, err := c.Keys(ctx, prefix+"*").Result()
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, found...)
+		return err
+	}
+	var err error
+	switch c := rdb.(type) {
+	case *goredis.ClusterClient:
+		err = c.ForEachMaster(ctx, list)
+	case *goredis.Client:
+		err = list(ctx, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -4,144 +4,137 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"strconv"
-	"strings"
-	"syscall"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
-
-// counterKept is how long a counter outlives the last grant, or ten TTLs if
-// that is longer: until then the server's clock has passed its value, so a
-// counter that starts again from the clock is still larger.
-const counterKept = 24 * time.Hour
 
 // A session is one client's. On the server it is nothing.
 type session struct {
 	backend *Backend
 	lane    lane
-	hub     hub
+	hub     *hub
+
+	closing chan struct{} // closed by Close
+	once    sync.Once
 }
 
 func newSession(b *Backend) *session {
-	_, plain := b.client.(*goredis.Client)
+	_, isPlain := b.client.(*goredis.Client)
 	return &session{
 		backend: b,
-		lane:    lane{client: b.client, single: !plain},
+		lane:    lane{client: b.client, single: !isPlain, alone: newAlone(b.client)},
 		hub:     newHub(b.client),
+		closing: make(chan struct{}),
 	}
 }
 
-// rest is the State of a Hold: the lock's value without the owner before it.
-type rest string
+// A grant is the State of a Hold.
+type grant struct {
+	lock  string // its name
+	rest  string // of its value, after the owner
+	twice bool   // the request was sent twice; the first copy may still arrive
+}
 
-// TryAcquire runs the acquire script.
+// value is all of the lock's value, as long as h lasts.
+func (g *grant) value(h distlock.Hold) string { return h.Owner.Text() + g.rest }
+
+// TryAcquire runs the acquire script. A connection that turns out to be closed
+// or stuck is replaced by another: the script answers a second copy of the
+// request as it did the first.
 func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
+	h := distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms}
+	sent := time.Now()
 	reply, err := s.acquire(ctx, r)
-	if isBroken(err) && ctx.Err() == nil { // an idle connection that the server had closed
-		if again, err2 := s.acquire(ctx, r); err2 == nil {
-			reply, err = again, nil
+	twice := (isBroken(err) || errors.Is(err, errStalled)) && ctx.Err() == nil
+	if twice {
+		if reply, err = s.acquire(ctx, r); err != nil {
+			return h, err // the first copy's outcome stays unknown
 		}
 	}
 	if err != nil {
-		return distlock.Hold{}, certain(err)
+		return h, certain(err)
 	}
 	switch v := reply.(type) {
 	case string:
-		token, err := distlock.ParseToken(v)
+		h.Token, err = distlock.ParseToken(v)
 		if err != nil {
-			return distlock.Hold{}, fmt.Errorf("acquire script: %w", err)
+			return h, fmt.Errorf("acquire script: %w", err)
 		}
-		rest := rest(" " + v + " " + r.Holder)
-		return distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms, Token: token, State: rest}, nil
+		lock, _ := s.backend.lockNames(r.Key)
+		h.State = &grant{lock: lock, rest: " " + v + " " + r.Holder, twice: twice}
+		return h, nil
 	case int64:
-		return distlock.Hold{}, distlock.Held(time.Duration(max(v, 0)) * time.Millisecond)
+		if twice {
+			s.forget(h)
+		}
+		s.hub.refused(s.channel(r.Key), sent)
+		return h, distlock.Held(time.Duration(max(v, 0)) * time.Millisecond)
 	}
-	return distlock.Hold{}, fmt.Errorf("acquire script: unexpected reply %T", reply)
+	return h, fmt.Errorf("acquire script: unexpected reply %T", reply)
 }
 
-// acquire makes one attempt. One whose caller has left is given back.
+// acquire sends one copy of the request. A grant to a caller that has left is
+// given back.
 func (s *session) acquire(ctx context.Context, r distlock.Request) (any, error) {
-	n := s.backend.names(r.Key)
-	keep := max(counterKept, 10*r.Terms.TTL)
-	keys := []string{n.lock, n.counter}
-	args := []any{r.Owner.Text(), r.Holder, millis(r.Terms.Lifetime()), millis(keep)}
-	send := func(words []any) (*command, error) {
-		cmd := newCommand(context.Background(), words...)
-		orphan := func() {
-			if _, granted := cmd.Val().(string); granted && cmd.Err() == nil {
-				s.giveBack(distlock.Hold{Key: r.Key, Owner: r.Owner})
-			}
-		}
-		return cmd, s.lane.do(ctx, orphan, cmd)
-	}
-	cmd, err := send(redisscript.Acquire.EvalSHA(keys, args...))
+	reply, err := s.acquireBy(ctx, r, false)
 	if isNoScript(err) {
-		cmd, err = send(redisscript.Acquire.Eval(keys, args...))
+		return s.acquireBy(ctx, r, true)
 	}
-	if err != nil {
+	return reply, err
+}
+
+func (s *session) acquireBy(ctx context.Context, r distlock.Request, whole bool) (any, error) {
+	cmd := s.backend.acquireCommand(r, whole)
+	orphan := func() {
+		if _, granted := cmd.Val().(string); granted && cmd.Err() == nil {
+			s.lane.active.Go(func() { s.giveBack(distlock.Hold{Key: r.Key, Owner: r.Owner}) })
+		}
+	}
+	if err := s.lane.do(ctx, &call{cmds: []goredis.Cmder{cmd}, orphan: orphan}); err != nil {
 		return nil, err
 	}
 	return cmd.Val(), nil
 }
 
-// giveBack releases a grant that came when nobody waited for it any more. The
-// core goes on cleaning up in any case; this is for answers that come later
-// than that.
-func (s *session) giveBack(h distlock.Hold) {
-	s.lane.active.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
-		defer cancel()
-		_ = s.Release(ctx, h)
-	})
+// Release deletes the lock and wakes who waits, in one round trip.
+func (s *session) Release(ctx context.Context, h distlock.Hold) error {
+	err := s.release(ctx, h)
+	if (isBroken(err) || errors.Is(err, errStalled)) && ctx.Err() == nil {
+		// Sent again. If there is nothing now, the first copy may have done it.
+		if again := s.release(ctx, h); again == nil {
+			err = nil
+		}
+	}
+	if g, ok := h.State.(*grant); ok && g.twice && (err == nil || errors.Is(err, distlock.ErrLost)) {
+		s.forget(h)
+	}
+	return err
 }
 
-// Release deletes the lock and wakes waiters, in one round trip.
-func (s *session) Release(ctx context.Context, h distlock.Hold) error {
-	n := s.backend.names(h.Key)
+func (s *session) release(ctx context.Context, h distlock.Hold) error {
 	name := s.backend.server.delete.Load()
-	if value, ok := value(h); ok && name != nil && !s.lane.single {
-		err := s.deleteIfEqual(ctx, *name, n, value)
+	if g, ok := h.State.(*grant); ok && name != nil && !s.lane.single {
+		del, wake := releaseNative(*name, h, g)
+		err := s.lane.do(ctx, &call{cmds: []goredis.Cmder{del, wake}})
 		if !isUnknown(err) {
-			return err
+			return deleted(del, err)
 		}
 		s.backend.server.delete.Store(nil)
 	}
-	keys := []string{n.lock, n.channel}
-	cmd := newCommand(context.Background(), redisscript.Release.EvalSHA(keys, h.Owner.Text())...)
-	err := s.lane.do(ctx, nil, cmd)
+	del := s.backend.releaseScript(h, false)
+	err := s.lane.do(ctx, &call{cmds: []goredis.Cmder{del}})
 	if isNoScript(err) {
-		cmd = newCommand(context.Background(), redisscript.Release.Eval(keys, h.Owner.Text())...)
-		err = s.lane.do(ctx, nil, cmd)
+		del = s.backend.releaseScript(h, true)
+		err = s.lane.do(ctx, &call{cmds: []goredis.Cmder{del}})
 	}
-	return didIt(cmd, err)
+	return deleted(del, err)
 }
 
-// value is the lock's whole value under h, unless its grant was never seen.
-func value(h distlock.Hold) (string, bool) {
-	rest, ok := h.State.(rest)
-	return h.Owner.Text() + string(rest), ok
-}
-
-// deleteIfEqual releases by the server's own command. The wake-up goes with
-// it, also if there was nothing to delete: it is a hint.
-func (s *session) deleteIfEqual(ctx context.Context, name string, n names, value string) error {
-	var cmd *command
-	if name == delex {
-		cmd = newCommand(context.Background(), name, n.lock, "ifeq", value)
-	} else {
-		cmd = newCommand(context.Background(), name, n.lock, value)
-	}
-	return didIt(cmd, s.lane.do(ctx, nil, cmd, newCommand(context.Background(), "publish", n.channel, "")))
-}
-
-// didIt reads an answer of 1 or 0: done, or there was nothing of ours.
-func didIt(cmd *command, err error) error {
+// deleted reads an answer of 1 or 0: done, or there was nothing of ours.
+func deleted(cmd command, err error) error {
 	if err != nil {
 		return err
 	}
@@ -153,109 +146,24 @@ func didIt(cmd *command, err error) error {
 	return nil
 }
 
-// Renew extends holds in one pipeline.
-func (s *session) Renew(ctx context.Context, holds []distlock.Hold) []error {
-	results := make([]error, len(holds))
-	done := make(chan []error, 1)
-	s.lane.active.Go(func() { done <- s.renew(ctx, holds) })
-	select {
-	case results = <-done:
-	case <-ctx.Done():
-		for i := range results {
-			results[i] = ctx.Err()
-		}
-	}
-	return results
-}
-
-func (s *session) renew(ctx context.Context, holds []distlock.Hold) []error {
-	native := s.backend.server.setIfEq.Load()
-	results := s.pipeline(ctx, holds, func(lock, value, ttl string) []any {
-		if native {
-			return []any{"set", lock, value, "ifeq", value, "px", ttl}
-		}
-		return redisscript.Renew.EvalSHA([]string{lock}, value, ttl)
-	})
-	again := make([]distlock.Hold, 0)
-	var where []int
-	for i, err := range results {
-		if isNoScript(err) || isUnknown(err) {
-			again, where = append(again, holds[i]), append(where, i)
-		}
-	}
-	if len(again) == 0 {
-		return results
-	}
-	if native {
-		s.backend.server.setIfEq.Store(false)
-	}
-	second := s.pipeline(ctx, again, func(lock, value, ttl string) []any {
-		return redisscript.Renew.Eval([]string{lock}, value, ttl)
-	})
-	for i, err := range second {
-		results[where[i]] = err
-	}
-	return results
-}
-
-// pipeline sends one command a hold.
-func (s *session) pipeline(ctx context.Context, holds []distlock.Hold, words func(lock, value, ttl string) []any) []error {
-	cmds := make([]goredis.Cmder, len(holds))
-	for i, h := range holds {
-		value, _ := value(h)
-		cmds[i] = newCommand(ctx, words(s.backend.names(h.Key).lock, value, millis(h.Terms.Lifetime()))...)
-	}
-	exec(ctx, s.backend.client, cmds)
-	results := make([]error, len(holds))
-	for i, cmd := range cmds {
-		results[i] = renewed(cmd.(*command))
-	}
-	return results
-}
-
-// renewed reads the answer to a renewal: OK or 1, or nil or 0.
-func renewed(cmd *command) error {
-	switch v, err := cmd.Result(); {
-	case errors.Is(err, goredis.Nil), v == int64(0):
-		return distlock.ErrLost
-	default:
-		return err
-	}
-}
-
 // Watch listens for wake-ups of key.
 func (s *session) Watch(key string, wake func()) (stop func()) {
-	return s.hub.watch(s.backend.names(key).channel, wake)
+	return s.hub.watch(s.channel(key), wake)
 }
 
-// Close waits for what is under way. The core has released every hold.
+func (s *session) channel(key string) string {
+	lock, _ := s.backend.lockNames(key)
+	return lock + channelSuffix
+}
+
+// Close waits for what is under way, until ctx ends. The core has released
+// every hold.
 func (s *session) Close(ctx context.Context) error {
+	s.once.Do(func() { close(s.closing) })
 	s.hub.close()
-	return promptly(ctx, func() error { s.lane.active.Wait(); return nil })
-}
-
-func millis(d time.Duration) string {
-	return strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10)
-}
-
-// certain marks the errors after which nothing can be left: the server's own
-// answers, and requests that never left.
-func certain(err error) error {
-	var answer goredis.Error
-	var dial *net.OpError
-	switch {
-	case errors.Is(err, goredis.Nil):
-		return err
-	case errors.As(err, &answer),
-		errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted),
-		errors.As(err, &dial) && dial.Op == "dial":
-		return distlock.Refused(err)
-	}
-	return err
-}
-
-// isBroken reports whether a connection turned out to be closed.
-func isBroken(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		err != nil && strings.Contains(err.Error(), "use of closed network connection")
+	return promptly(ctx, func() error {
+		s.hub.active.Wait()
+		s.lane.active.Wait()
+		return nil
+	})
 }

@@ -8,14 +8,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-const (
-	// linger is how long a channel stays subscribed after the last watcher has
-	// gone: a process that waits for a key again and again subscribes once.
-	linger = time.Second
-	// fresh is how recent a message must be to count for a watcher that comes
-	// after it: the attempt that made it watch was not answered before.
-	fresh = 5 * time.Millisecond
-)
+// linger is how long a channel stays subscribed after the last watcher has
+// gone: a process that waits for a key again and again subscribes once.
+const linger = time.Second
 
 // A hub is a session's ear: one subscription, on one connection, for all keys
 // that it waits for. It has a goroutine and a connection only while there are
@@ -24,44 +19,51 @@ const (
 type hub struct {
 	client Client
 	kick   chan struct{} // something has changed; capacity 1
+	ctx    context.Context
+	cancel context.CancelFunc
+	active sync.WaitGroup // run, and wake-ups under way
 
 	mu      sync.Mutex // guards all below
 	topics  map[string]*topic
 	running bool
-	closed  bool
-	active  sync.WaitGroup
 }
 
 // A topic is one channel.
 type topic struct {
-	watchers map[*func()]struct{}
+	watchers map[*watcher]struct{}
 	asked    bool      // SUBSCRIBE was sent
 	heard    bool      // and confirmed
-	last     time.Time // of the last message
+	last     time.Time // when the last message came
+	refused  time.Time // when the last attempt was sent that was refused
 	idle     time.Time // when the last watcher left
 }
 
-func newHub(client Client) hub {
-	return hub{client: client, kick: make(chan struct{}, 1), topics: make(map[string]*topic)}
+type watcher struct{ wake func() }
+
+func newHub(client Client) *hub {
+	h := &hub{client: client, kick: make(chan struct{}, 1), topics: make(map[string]*topic)}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
 }
 
 // watch calls wake at each message on channel, and once when it begins to
-// listen, until stop is called.
+// listen, until stop is called. Where it listens already, it calls wake only
+// if a message has come since the last refused attempt.
 func (h *hub) watch(channel string, wake func()) (stop func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.ctx.Err() != nil {
 		return func() {}
 	}
 	t := h.topics[channel]
 	if t == nil {
-		t = &topic{watchers: make(map[*func()]struct{})}
+		t = &topic{watchers: make(map[*watcher]struct{})}
 		h.topics[channel] = t
 	}
-	id := &wake
-	t.watchers[id] = struct{}{}
-	if t.heard && time.Since(t.last) < fresh {
-		go wake() // ends at once; it may want our caller's locks
+	w := &watcher{wake: wake}
+	t.watchers[w] = struct{}{}
+	if t.heard && t.last.After(t.refused) {
+		h.active.Go(wake) // not under our caller's locks
 	}
 	if !h.running {
 		h.running = true
@@ -72,10 +74,19 @@ func (h *hub) watch(channel string, wake func()) (stop func()) {
 	return func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		delete(t.watchers, id)
+		delete(t.watchers, w)
 		if len(t.watchers) == 0 {
 			t.idle = time.Now()
 		}
+	}
+}
+
+// refused notes that an attempt that was sent at sent found the key held.
+func (h *hub) refused(channel string, sent time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.topics[channel]; t != nil {
+		t.refused = sent
 	}
 }
 
@@ -86,36 +97,41 @@ func (h *hub) nudge() {
 	}
 }
 
-// run is the hub's goroutine. It ends when no channel is left.
+// run is the hub's goroutine. It ends when no channel is left, or with the
+// session.
 func (h *hub) run() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	sub := h.client.Subscribe(ctx)
-	defer sub.Close()
+	sub := h.client.Subscribe(h.ctx)
 	messages := sub.ChannelWithSubscriptions(goredis.WithChannelSize(1000))
+	defer func() {
+		_ = sub.Close()
+		for range messages { // until go-redis' goroutine has ended
+		}
+	}()
 	tick := time.NewTicker(linger / 2)
 	defer tick.Stop()
-	for h.tidy(ctx, sub) {
+	for h.tidy(sub) {
 		select {
 		case m, ok := <-messages:
-			if !ok {
+			if !ok { // the user has closed the client
+				h.stop()
 				return
 			}
-			h.heard(m)
+			h.hear(m)
 		case <-h.kick:
 		case <-tick.C:
+		case <-h.ctx.Done():
 		}
 	}
 }
 
 // tidy subscribes to what is new and unsubscribes from what nobody has watched
 // for a while. It reports whether anything is left.
-func (h *hub) tidy(ctx context.Context, sub *goredis.PubSub) bool {
+func (h *hub) tidy(sub *goredis.PubSub) bool {
 	var add, drop []string
 	h.mu.Lock()
 	for channel, t := range h.topics {
 		switch {
-		case h.closed || len(t.watchers) == 0 && time.Since(t.idle) > linger:
+		case len(t.watchers) == 0 && time.Since(t.idle) > linger:
 			delete(h.topics, channel)
 			drop = append(drop, channel)
 		case !t.asked:
@@ -123,24 +139,24 @@ func (h *hub) tidy(ctx context.Context, sub *goredis.PubSub) bool {
 			add = append(add, channel)
 		}
 	}
-	if len(h.topics) == 0 {
-		h.running = false
-		h.mu.Unlock()
+	over := len(h.topics) == 0 || h.ctx.Err() != nil
+	h.running = !over
+	h.mu.Unlock()
+	if over {
 		return false
 	}
-	h.mu.Unlock()
 	if len(add) > 0 {
-		_ = sub.Subscribe(ctx, add...) // tried again by go-redis when it reconnects
+		_ = sub.Subscribe(h.ctx, add...) // go-redis does it again when it reconnects
 	}
 	if len(drop) > 0 {
-		_ = sub.Unsubscribe(ctx, drop...)
+		_ = sub.Unsubscribe(h.ctx, drop...)
 	}
 	return true
 }
 
-// heard passes a message on. A confirmed subscription, the first or one after
-// a reconnection, may have missed messages before it.
-func (h *hub) heard(m any) {
+// hear passes a message on. A confirmed subscription, the first or one after a
+// reconnection, may have missed messages before it.
+func (h *hub) hear(m any) {
 	switch m := m.(type) {
 	case *goredis.Message:
 		h.wake(m.Channel, func(t *topic) { t.last = time.Now() })
@@ -153,22 +169,30 @@ func (h *hub) heard(m any) {
 
 func (h *hub) wake(channel string, note func(*topic)) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	t := h.topics[channel]
-	if t == nil {
-		return
+	var all []*watcher
+	if t := h.topics[channel]; t != nil {
+		note(t)
+		for w := range t.watchers {
+			all = append(all, w)
+		}
 	}
-	note(t)
-	for w := range t.watchers {
-		(*w)()
+	h.mu.Unlock()
+	for _, w := range all {
+		w.wake()
 	}
 }
 
-// close ends the subscription and waits for the goroutine.
-func (h *hub) close() {
+// stop forgets all channels: there is nothing to listen with.
+func (h *hub) stop() {
 	h.mu.Lock()
-	h.closed = true
-	h.mu.Unlock()
-	h.nudge()
-	h.active.Wait()
+	defer h.mu.Unlock()
+	clear(h.topics)
+	h.running = false
+}
+
+// close has the subscription end. The caller waits for active.
+func (h *hub) close() {
+	h.mu.Lock() // no watch is between its check and its Go
+	defer h.mu.Unlock()
+	h.cancel()
 }

@@ -1,5 +1,7 @@
-// Package redisscript holds the Lua scripts of the backends that speak to
-// Redis. Each file says what it takes and what it answers.
+// Package redisscript holds the Lua scripts of the packages that speak to
+// Redis. Each file says what it takes and what it answers. All keys are
+// declared, all lie in one Cluster slot, and whatever can fail is checked
+// before the first write.
 package redisscript
 
 import (
@@ -8,27 +10,32 @@ import (
 	"encoding/hex"
 )
 
-//go:embed acquire.lua
-var acquire string
+var (
+	//go:embed acquire.lua
+	acquire string
+	//go:embed renew.lua
+	renew string
+	//go:embed release.lua
+	release string
+	//go:embed mark.lua
+	mark string
+)
 
-//go:embed renew.lua
-var renew string
-
-//go:embed release.lua
-var release string
-
-// The scripts.
+// The scripts of locks.
 var (
 	Acquire = New(acquire)
 	Renew   = New(renew)
 	Release = New(release)
 )
 
+// Marked returns a script that checks the mark of a resource, as mark.lua
+// says, and then runs body: Lua in which KEYS and ARGV are those after the
+// mark's.
+func Marked(body string) *Script { return New(mark + body) }
+
 // A Script is a Lua script and the name under which a server that has seen it
 // knows it.
-type Script struct {
-	source, sha string
-}
+type Script struct{ source, sha any }
 
 // New returns the script with this source.
 func New(source string) *Script {
@@ -36,20 +43,17 @@ func New(source string) *Script {
 	return &Script{source: source, sha: hex.EncodeToString(sum[:])}
 }
 
-// EvalSHA returns the words of the command that runs the script by name.
-func (s *Script) EvalSHA(keys []string, args ...any) []any {
-	return words("evalsha", s.sha, keys, args)
-}
-
-// Eval returns the words of the command that sends the script along. A server
-// that answered NOSCRIPT, having been restarted, gets this one.
-func (s *Script) Eval(keys []string, args ...any) []any {
-	return words("eval", s.source, keys, args)
-}
-
-func words(name, script string, keys []string, args []any) []any {
+// Words returns the command that runs the script: by its name, or, with whole,
+// by sending it along, for a server that has answered NOSCRIPT. It has
+// forgotten the script in a restart, or never seen it.
+func (s *Script) Words(whole bool, keys []string, args ...any) []any {
 	w := make([]any, 0, 3+len(keys)+len(args))
-	w = append(w, name, script, len(keys))
+	if whole {
+		w = append(w, "eval", s.source)
+	} else {
+		w = append(w, "evalsha", s.sha)
+	}
+	w = append(w, len(keys))
 	for _, k := range keys {
 		w = append(w, k)
 	}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// alone compares acquire and release without contention.
+func alone(ctx context.Context, p plan) ([]line, error) {
+	proc, err := newProcess(p.addr)
+	if err != nil {
+		return nil, err
+	}
+	defer proc.close()
+	var ours, floor, mean, floorMean record
+	var a, b guard
+	err = interleave(ctx, p,
+		repeat(&mean, &ours, func(ctx context.Context) error { return proc.once(ctx, "bench-alone", &a) }),
+		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-floor", &b) }),
+		&ours, &floor, &mean, &floorMean)
+	return []line{
+		compared("acquire + release, p50", &ours, &floor).atMost(1.15),
+		{Figure: "acquire + release, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+		compared("acquire + release, mean", &mean, &floorMean),
+	}, err
+}
+
+// once acquires key, enters and leaves g, and releases.
+func (p *process) once(ctx context.Context, key string, g *guard) error {
+	l, err := p.lock.Acquire(ctx, key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(g.enter(l.Token()), g.leave(), l.Release(ctx))
+}
+
+func (p *process) floorOnce(ctx context.Context, key string, g *guard) error {
+	if err := floorAcquire(ctx, p.rdb, key); err != nil {
+		return err
+	}
+	return errors.Join(g.enter(0), g.leave(), floorRelease(ctx, p.rdb, key))
+}
+
+// busyWorkers is the number of goroutines of busy.
+const busyWorkers = 20
+
+// busy compares them under many goroutines on many keys.
+func busy(ctx context.Context, p plan) ([]line, error) {
+	proc, err := newProcess(p.addr)
+	if err != nil {
+		return nil, err
+	}
+	defer proc.close()
+	var ours, floor record
+	err = interleave(ctx, p,
+		together(&ours, p.keys, "bench-busy-%d", proc.once),
+		together(&floor, p.keys, "bench-busy-floor-%d", proc.floorOnce),
+		&ours, &floor)
+	figure := fmt.Sprintf("acquire + release, %d goroutines, %d keys", busyWorkers, p.keys)
+	return []line{compared(figure, &ours, &floor).atMost(0.8)}, err
+}
+
+// together returns a side of busyWorkers goroutines that run op on keys drawn at
+// random. They end with the slice.
+func together(r *record, n int, format string, op func(context.Context, string, *guard) error) side {
+	keys, guards := make([]string, n), make([]guard, n)
+	for i := range keys {
+		keys[i] = fmt.Sprintf(format, i)
+	}
+	return func(ctx context.Context, d time.Duration) error {
+		ctx, cancel := context.WithCancelCause(ctx)
+		defer cancel(nil)
+		var workers sync.WaitGroup
+		var done atomic.Int64
+		start := time.Now()
+		for range busyWorkers {
+			workers.Go(func() {
+				for time.Since(start) < d && ctx.Err() == nil {
+					i := rand.N(n)
+					if err := op(ctx, keys[i], &guards[i]); err != nil {
+						cancel(err)
+						return
+					}
+					done.Add(1)
+				}
+			})
+		}
+		workers.Wait()
+		r.perOp(time.Since(start), int(done.Load()))
+		return context.Cause(ctx)
+	}
+}

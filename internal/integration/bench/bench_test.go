@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// All scenarios run, are valid and print their figures. What the figures are depends on
+// the machine and is not looked at.
+func TestQuick(t *testing.T) {
+	p := quick
+	p.addr = os.Getenv(serverEnv)
+	if p.addr == "" {
+		if os.Getenv("DISTLOCK_TEST_REQUIRE") != "" {
+			t.Fatalf("%s is not set", serverEnv)
+		}
+		t.Skipf("%s is not set: no server to test with (make test starts them)", serverEnv)
+	}
+	file := filepath.Join(t.TempDir(), "figures.json")
+	var out bytes.Buffer
+	if err := run(t.Context(), p, "", file, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scenarios {
+		if !strings.Contains(out.String(), "| "+s.name+" |") {
+			t.Errorf("got no figure of %q in\n%s", s.name, &out)
+		}
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	for _, c := range []struct {
+		values  []float64
+		q, want float64
+	}{
+		{nil, 0.5, 0},
+		{[]float64{3}, 0.99, 3},
+		{[]float64{4, 1, 3, 2}, 0.5, 2.5},
+		{[]float64{1, 2, 3, 4, 5}, 0.25, 2},
+	} {
+		if got := quantile(c.values, c.q); got != c.want {
+			t.Errorf("quantile(%v, %v): got %v, want %v", c.values, c.q, got, c.want)
+		}
+	}
+}
+
+func TestGuard(t *testing.T) {
+	var g guard
+	if err := g.enter(2); err != nil {
+		t.Errorf("got %v for the first holder, want nil", err)
+	}
+	if err := g.enter(3); err == nil {
+		t.Error("got nil for a second holder, want an error")
+	}
+	if err := g.leave(); err != nil {
+		t.Errorf("got %v from leave, want nil", err)
+	}
+	if err := g.leave(); err == nil {
+		t.Error("got nil from a second leave, want an error")
+	}
+	if err := g.enter(2); err == nil {
+		t.Error("got nil for a token as before, want an error")
+	}
+}

@@ -1,0 +1,62 @@
+// Command bench measures what distlock costs on Redis, beside a floor: the same thing
+// written by hand on the same go-redis client, without token, waiting or renewal.
+//
+//	make bench                                  from the top: starts Redis, two to three minutes
+//	make bench BENCHFLAGS='-quick -run alone'   a few seconds, to see that it works
+//	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS set; also writes FILE
+//
+// It prints a Markdown table. A line with a budget says whether it is met; the exit
+// status does not depend on it, only on whether the runs were valid.
+//
+// # Method
+//
+// Distlock and the floor take turns in slices of a fraction of a second, in the order
+// A B, B A, A B, …, so that whatever else the machine does hits both alike. Each pair of
+// slices gives one ratio; printed are its median and, in brackets, its quartiles. The
+// times beside it are medians over the slices, so their quotient need not be the ratio.
+// Where the quartiles lie far apart, the machine was not quiet enough to tell.
+//
+//   - alone: one goroutine acquires and releases one key. Floor: SET NX PX, DELEX IFEQ.
+//     The budget is for the median; the mean has in it whatever else the machine did.
+//   - busy: 20 goroutines do so on 10,000 keys drawn at random, with a pool of 20
+//     connections on either side. The figure is elapsed time by operations. The floor
+//     that meets a held key tries again at once.
+//   - hand-over: one process holds a key, another waits for it with 1, 8 or 32
+//     goroutines that get it one after the other; each holds it for 1 ms. The figure is
+//     the time from the call of Release to the return of the next Acquire, "across" for
+//     the holder's own release, "inside" for those from one waiter to the next. A
+//     process is a client of its own on a pool of its own. Floor: DELEX by one, then SET
+//     by the other, after a hold of the same length: two round trips by one goroutine
+//     that needs nobody to tell it. "8 processes" has one waiter in each of eight, and
+//     whoever had the key, the first holder too, comes back 1 ms later.
+//   - held: 10,000 leases of 6 s. Heap and goroutines are the growth from before the
+//     acquisitions to after them, each time after a collection, with one lease held
+//     before; keys and the slice of leases are not in it, all else of the client is.
+//     Client CPU is getrusage of this process, user and system, for three renewal
+//     intervals. Floor: one goroutine renews each key by one call of SET IFEQ PX in
+//     turn, which costs less than the goroutine and timer for each that one would
+//     really write.
+//   - core: the same calls on the memory backend, for what the core alone costs.
+//
+// Each grant of alone, busy and hand-over, on both sides, is checked against an owner
+// variable and, for distlock, tokens against the last one; a violation ends the program.
+//
+// # Commands
+//
+// Server commands are differences of INFO commandstats; INFO itself is left out. Redis
+// counts there what scripts call, too. Commands that clients sent are what remains
+// without GET, SET, PTTL and TIME, which in a hand-over only the acquire script calls:
+// leases live for 30 s there and are not renewed within a round. The window begins when
+// all wait and ends with the last grant, so a hand-over is a release and a grant, and
+// whatever its waiters sent meanwhile. "All in" is the same over whole rounds: with the
+// refused attempt by which a process begins to wait, its subscriptions, the holder's
+// way back and the last release, shared out among the same hand-overs.
+//
+// # Limits
+//
+// Client and server share the machine and its cores, over loopback: real networks make
+// round trips dearer and everything else cheaper, so the ratios of alone and hand-over
+// move towards one. The processes are one to the scheduler and the collector. Getrusage
+// does not see the server. Servers without DELEX are not measured here. Other users of
+// the server would be counted in its commands; it must have none.
+package main

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"regexp"
+	"time"
+)
+
+// serverEnv names the server, as for the tests.
+const serverEnv = "DISTLOCK_TEST_REDIS"
+
+// A plan is how much is measured.
+type plan struct {
+	addr    string
+	pairs   int           // of slices
+	slice   time.Duration // length of one
+	keys    int           // of busy
+	leases  int           // of held
+	ttl     time.Duration // of held
+	passes  int           // of held
+	waiters []int         // of hand-over
+	turns   int           // of each of the 8 processes in one round
+}
+
+var (
+	full  = plan{pairs: 24, slice: 300 * time.Millisecond, keys: 10000, leases: 10000, ttl: 6 * time.Second, passes: 2, waiters: []int{1, 8, 32}, turns: 5}
+	quick = plan{pairs: 2, slice: 150 * time.Millisecond, keys: 200, leases: 300, ttl: 3 * time.Second, passes: 1, waiters: []int{1, 8}, turns: 2}
+)
+
+// scenarios in the order in which they run. Each returns the lines of its figures; an
+// error says that the run was not valid.
+var scenarios = []struct {
+	name string
+	run  func(context.Context, plan) ([]line, error)
+}{
+	{"alone", alone},
+	{"busy", busy},
+	{"hand-over", handOver},
+	{"held", held},
+	{"core", core},
+}
+
+func main() {
+	isQuick := flag.Bool("quick", false, "measure little, to see that everything works")
+	only := flag.String("run", "", "run the scenarios that match this regular `expression`")
+	file := flag.String("json", "", "also write the figures to this `file`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	p := full
+	if *isQuick {
+		p = quick
+	}
+	p.addr = os.Getenv(serverEnv)
+	if err := run(ctx, p, *only, *file, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run measures, and prints the table on out.
+func run(ctx context.Context, p plan, only, file string, out io.Writer) error {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	if p.addr == "" {
+		return fmt.Errorf("%s is not set: no server to measure (make bench starts one)", serverEnv)
+	}
+	about, err := describe(ctx, p.addr)
+	if err != nil {
+		return err
+	}
+	var lines []line
+	for _, s := range scenarios {
+		if !match.MatchString(s.name) {
+			continue
+		}
+		got, err := s.run(ctx, p)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		for i := range got {
+			got[i].Scenario = s.name
+		}
+		lines = append(lines, got...)
+	}
+	fmt.Fprintf(out, "%s\n\n", about)
+	printTable(out, lines)
+	if file != "" {
+		return writeJSON(file, about, lines)
+	}
+	return nil
+}

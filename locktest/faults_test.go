@@ -1,0 +1,358 @@
+package locktest_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// brokenBackends is the table of faults.
+func brokenBackends() []broken {
+	return slices.Concat(brokenGrants, brokenTokens, brokenLifetimes, brokenReleases, brokenManners, brokenKeepers)
+}
+
+var brokenGrants = []broken{
+	{
+		name: "grants a held key", rule: "1 and 6", most: true,
+		fault: fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			h, err := s.healthy.TryAcquire(ctx, r)
+			if errors.Is(err, distlock.ErrHeld) {
+				return granted(s, r), nil
+			}
+			return s.grown(h), err
+		}},
+		fails: []string{"excludes-clients"},
+	},
+	{
+		name: "grants again within one Backend value", rule: "3",
+		fault: fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			h, err := s.healthy.TryAcquire(ctx, r)
+			if errors.Is(err, distlock.ErrHeld) && s.service.owner(r.Key) == s.backend {
+				return granted(s, r), nil
+			}
+			if err == nil {
+				s.service.own(r.Key, s.backend)
+			}
+			return s.grown(h), err
+		}},
+		fails: []string{"excludes-one-backend", "excludes-one-client"},
+		may:   []string{"loss-then-acquire", "session-acquire-is-idempotent", "token-not-raised-by-refusals"},
+	},
+	{
+		name: "folds keys", rule: "11",
+		fault: renamed(strings.ToLower),
+		fails: []string{"keys-are-distinct"},
+	},
+	{
+		name: "trims keys", rule: "11",
+		fault: renamed(strings.TrimSpace),
+		fails: []string{"keys-are-distinct"},
+	},
+	{
+		name: "cuts keys short", rule: "11",
+		fault: renamed(func(key string) string { return key[:min(len(key), 255)] }),
+		fails: []string{"keys-are-distinct"},
+	},
+	{
+		name: "refuses the owner's own grant", rule: "3",
+		fault: fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			probe := r
+			probe.Owner = distlock.NewOwner()
+			h, err := s.healthy.TryAcquire(ctx, probe)
+			if err != nil {
+				return h, err
+			}
+			if err := s.healthy.Release(ctx, h); err != nil {
+				return h, err
+			}
+			return s.healthy.TryAcquire(ctx, r)
+		}},
+		fails: []string{"session-acquire-is-idempotent", "token-not-raised-by-refusals"},
+	},
+	{
+		name: "answers with another owner's hold", rule: "3",
+		fault: fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			h, err := s.healthy.TryAcquire(ctx, r)
+			h.Owner = distlock.NewOwner()
+			return h, err
+		}},
+		fails: []string{"session-acquire-is-idempotent", "session-release-compares-owner"},
+		may: []string{
+			"session-cut-off", "session-ended-contexts", "session-release-of-unknown", "session-renew", "session-watch",
+			"token-not-raised-by-refusals",
+		},
+	},
+	{
+		name: "refuses with an error of its own", rule: "3", most: true,
+		fault: fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			h, err := s.healthy.TryAcquire(ctx, r)
+			if errors.Is(err, distlock.ErrHeld) {
+				err = distlock.Refused(errors.New("taken"))
+			}
+			return h, err
+		}},
+		fails: []string{"refused-leaves-nothing", "errors-are-wrapped"},
+	},
+}
+
+// granted is a hold that nobody has granted.
+func granted(s *session, r distlock.Request) distlock.Hold {
+	return s.grown(distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms})
+}
+
+// grown gives h the largest token so far.
+func (s *session) grown(h distlock.Hold) distlock.Hold {
+	s.service.mu.Lock()
+	defer s.service.mu.Unlock()
+	s.service.tokens++
+	h.Token = s.service.tokens
+	return h
+}
+
+func (s *service) owner(key string) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owners[key]
+}
+
+func (s *service) own(key string, by any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owners[key] = by
+}
+
+// renamed is the fault of a backend that confuses keys.
+func renamed(f func(string) string) fault {
+	return fault{
+		acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			key := r.Key
+			r.Key = f(key)
+			h, err := s.healthy.TryAcquire(ctx, r)
+			h.Key = key
+			return h, err
+		},
+		renew: func(ctx context.Context, s *session, holds []distlock.Hold) []error {
+			holds = slices.Clone(holds)
+			for i := range holds {
+				holds[i].Key = f(holds[i].Key)
+			}
+			return s.healthy.Renew(ctx, holds)
+		},
+		release: func(ctx context.Context, s *session, h distlock.Hold) error {
+			h.Key = f(h.Key)
+			return s.healthy.Release(ctx, h)
+		},
+		watch: func(s *session, key string, wake func()) func() { return s.healthy.Watch(f(key), wake) },
+	}
+}
+
+var brokenTokens = []broken{
+	{
+		name: "restarts tokens at each grant", rule: "6",
+		fault: tokens(func(*service, distlock.Token) distlock.Token { return 1 }),
+		fails: []string{"token-grows-over-releases", "token-grows-over-deletion", "wait-for-crashed-holder", "token-is-frozen"},
+		may:   slices.Concat(comparesTokens, []string{"service-restarted", "token-grows-over-counter-deletion", "token-not-raised-by-refusals"}),
+	},
+	{
+		name: "restarts tokens with a deleted key", rule: "6",
+		fault: withBase(fault{delete: (*service).restartTokens}),
+		fails: []string{"token-grows-over-deletion"},
+		may:   slices.Concat(comparesTokens, []string{"token-grows-over-counter-deletion", "token-is-frozen"}),
+	},
+	{
+		name: "restarts tokens with a deleted counter", rule: "6",
+		fault: withBase(fault{deleteCounter: (*service).restartTokens}),
+		fails: []string{"token-grows-over-counter-deletion"},
+		may:   slices.Concat(comparesTokens, []string{"token-grows-over-deletion", "token-is-frozen"}),
+	},
+	{
+		name: "restarts tokens with the service", rule: "6",
+		fault: withBase(fault{restart: func(s *service) { s.restartTokens("") }}),
+		fails: []string{"service-restarted"},
+	},
+	{
+		name: "reads the token of a grant from the counter", rule: "6",
+		fault: fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			h, err := s.healthy.TryAcquire(ctx, r)
+			h = s.grown(h) // of each attempt, refused ones too
+			if err != nil {
+				h = distlock.Hold{}
+			}
+			return h, err
+		}},
+		fails: []string{"token-not-raised-by-refusals", "session-acquire-is-idempotent"},
+	},
+	{
+		name: "hands tokens to the refused", rule: "6",
+		fault: fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			h, err := s.healthy.TryAcquire(ctx, r)
+			if err != nil {
+				h.Token = 1 << 40
+			}
+			return h, err
+		}},
+		fails: []string{"token-not-raised-by-refusals"},
+	},
+	{
+		name: "promises fencing that is not there", rule: "6", most: true,
+		fault: tokens(func(*service, distlock.Token) distlock.Token { return 0 }),
+		fails: []string{"token-level"},
+	},
+	{
+		name: "has a fencing level of its own", rule: "6",
+		fault: fault{info: func(i distlock.Info) distlock.Info {
+			i.Fencing = distlock.FencingDurable + 1
+			return i
+		}},
+		fails: []string{"token-level"},
+	},
+}
+
+// comparesTokens are rows that are about something else and compare tokens of
+// grants after a loss on their way.
+var comparesTokens = []string{
+	"deadline-before-next-grant", "lock-delay", "lock-delay-after-crash", "loss-not-recreated", "loss-then-acquire",
+	"token-grows-over-releases", "wait-for-crashed-holder", "wait-over-outage", "without-renewal", "connections-reset",
+}
+
+// tokens is a backend whose tokens are f of the healthy ones.
+func tokens(f func(*service, distlock.Token) distlock.Token) fault {
+	return fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+		h, err := s.healthy.TryAcquire(ctx, r)
+		if err == nil {
+			h.Token = f(s.service, h.Token)
+		}
+		return h, err
+	}}
+}
+
+// withBase is f whose tokens can be made to restart at 1, once.
+func withBase(f fault) fault {
+	f.acquire = tokens(func(s *service, t distlock.Token) distlock.Token {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tokens = max(s.tokens, t)
+		if s.base > 0 {
+			return max(t-s.base, 1)
+		}
+		return t
+	}).acquire
+	return f
+}
+
+// restartTokens lets tokens begin anew.
+func (s *service) restartTokens(string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.base = s.tokens
+}
+
+var brokenLifetimes = []broken{
+	{
+		name: "frees keys early", rule: "1",
+		fault: lifetimes(func(t distlock.Terms) distlock.Terms { t.TTL = t.TTL * 2 / 3; return t }),
+		fails: []string{"deadline-before-next-grant"},
+		may:   []string{"lock-delay", "lock-delay-after-crash", "max-hold", "without-renewal"},
+	},
+	{
+		name: "keeps keys of the dead", rule: "8",
+		fault: lifetimes(func(t distlock.Terms) distlock.Terms { t.TTL *= 10; return t }),
+		fails: []string{"wait-for-crashed-holder"},
+		may:   []string{"deadline-before-next-grant", "lock-delay-after-crash"},
+	},
+	{
+		name: "has no lock-delay", rule: "10",
+		fault: lifetimes(func(t distlock.Terms) distlock.Terms { t.LockDelay = 0; return t }),
+		fails: []string{"lock-delay", "lock-delay-after-crash"},
+	},
+	{
+		name: "delays after a release too", rule: "10",
+		fault: fault{release: func(ctx context.Context, s *session, h distlock.Hold) error {
+			if h.Terms.LockDelay == 0 {
+				return s.healthy.Release(ctx, h)
+			}
+			time.AfterFunc(h.Terms.LockDelay, func() { s.healthy.Release(context.Background(), h) })
+			return nil
+		}},
+		fails: []string{"lock-delay"},
+	},
+	{
+		name: "renews nothing", rule: "4",
+		fault: fault{renew: func(_ context.Context, _ *session, holds []distlock.Hold) []error {
+			return make([]error, len(holds))
+		}},
+		fails: []string{"renewed", "loss-noticed", "session-renew"},
+		may:   slices.Concat(lastsBeyondTTL, []string{"deadline-before-next-grant", "loss-not-recreated"}),
+	},
+	{
+		name: "cannot renew", rule: "4",
+		fault: fault{renew: func(_ context.Context, _ *session, holds []distlock.Hold) []error {
+			return same(errReset, len(holds))
+		}},
+		fails: []string{"renewed", "outlives-context-of-acquire", "max-hold", "own-terms", "session-renew", "trace-is-coherent"},
+		may:   slices.Concat(lastsBeyondTTL, []string{"loss-noticed"}),
+	},
+	{
+		name: "answers one renewal of a batch", rule: "4",
+		fault: fault{renew: func(ctx context.Context, s *session, holds []distlock.Hold) []error {
+			return s.healthy.Renew(ctx, holds)[:min(len(holds), 1)]
+		}},
+		fails: []string{"session-renew"},
+	},
+	{
+		name: "brings back what is gone", rule: "4",
+		fault: fault{renew: func(ctx context.Context, s *session, holds []distlock.Hold) []error {
+			errs := s.healthy.Renew(ctx, holds)
+			for i, h := range holds {
+				if errors.Is(errs[i], distlock.ErrLost) {
+					_, errs[i] = s.healthy.TryAcquire(ctx, distlock.Request{Key: h.Key, Owner: h.Owner, Terms: h.Terms})
+				}
+			}
+			return errs
+		}},
+		fails: []string{"loss-not-recreated", "loss-noticed", "session-renew"},
+	},
+	{
+		name: "is in doubt about what is gone", rule: "4",
+		fault: fault{renew: func(ctx context.Context, s *session, holds []distlock.Hold) []error {
+			errs := s.healthy.Renew(ctx, holds)
+			for i := range errs {
+				if errs[i] != nil {
+					errs[i] = errors.New("no such key")
+				}
+			}
+			return errs
+		}},
+		fails: []string{"loss-noticed", "session-renew"},
+	},
+}
+
+// lastsBeyondTTL are rows that hold a lease for longer than its TTL.
+var lastsBeyondTTL = []string{
+	"connections-reset", "deadline-within-ttl", "loss-then-acquire", "max-hold", "outlives-context-of-acquire", "own-terms",
+	"release-stops-renewal", "renewed-after-lost-reply", "service-restarted", "token-is-frozen", "trace-is-coherent",
+}
+
+// lifetimes is a backend that keeps grants for other terms than it was asked.
+func lifetimes(f func(distlock.Terms) distlock.Terms) fault {
+	return fault{
+		acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			asked := r.Terms
+			r.Terms = f(asked)
+			h, err := s.healthy.TryAcquire(ctx, r)
+			h.Terms = asked
+			return h, err
+		},
+		renew: func(ctx context.Context, s *session, holds []distlock.Hold) []error {
+			holds = slices.Clone(holds)
+			for i := range holds {
+				holds[i].Terms = f(holds[i].Terms)
+			}
+			return s.healthy.Renew(ctx, holds)
+		},
+	}
+}

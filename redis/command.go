@@ -1,0 +1,81 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redisscript"
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// A command is sent at most once: go-redis repeats others by itself after a
+// lost answer, and would then report the second outcome as the first.
+type command struct{ *goredis.Cmd }
+
+// NoRetry tells go-redis so.
+func (command) NoRetry() bool { return true }
+
+// wasAnswered reports whether a reply or an error was read for c.
+func (c command) wasAnswered() bool { return c.Val() != nil || c.Err() != nil }
+
+func newCommand(words ...any) command {
+	return command{goredis.NewCmd(context.Background(), words...)}
+}
+
+// counterKept is how long a counter outlives the last grant, or ten TTLs if
+// that is longer: until then the server's clock has passed its value, so a
+// counter that starts again from the clock is still larger.
+const counterKept = 24 * time.Hour
+
+// acquireCommand takes r.Key. With whole, the script itself is sent along.
+func (b *Backend) acquireCommand(r distlock.Request, whole bool) command {
+	lock, counter := b.lockNames(r.Key)
+	keep := max(counterKept, 10*r.Terms.TTL)
+	return newCommand(redisscript.Acquire.Words(whole, []string{lock, counter},
+		r.Owner.Text(), r.Holder, millis(r.Terms.Lifetime()), millis(keep))...)
+}
+
+// releaseScript gives h up, by its owner alone.
+func (b *Backend) releaseScript(h distlock.Hold, whole bool) command {
+	lock, _ := b.lockNames(h.Key)
+	return newCommand(redisscript.Release.Words(whole, []string{lock, lock + channelSuffix}, h.Owner.Text())...)
+}
+
+// releaseNative gives h up by the server's own command and wakes who waits. A
+// release of nothing wakes them too: it is a hint.
+func releaseNative(name string, h distlock.Hold, g *grant) (release, wake command) {
+	if name == delex {
+		release = newCommand(name, g.lock, "ifeq", g.value(h))
+	} else {
+		release = newCommand(name, g.lock, g.value(h))
+	}
+	return release, newCommand("publish", g.lock+channelSuffix, "")
+}
+
+// How a hold is renewed.
+const (
+	byName  = iota // of the script
+	byWhole        // script, sent along
+	native         // SET … IFEQ
+)
+
+// renewCommand extends h. Without its value, only the script can tell.
+func (b *Backend) renewCommand(h distlock.Hold, how int) command {
+	lifetime := millis(h.Terms.Lifetime())
+	g, seen := h.State.(*grant)
+	switch {
+	case !seen:
+		lock, _ := b.lockNames(h.Key)
+		return newCommand(redisscript.Renew.Words(true, []string{lock}, h.Owner.Text(), lifetime)...)
+	case how == native:
+		value := g.value(h)
+		return newCommand("set", g.lock, value, "ifeq", value, "px", lifetime)
+	}
+	return newCommand(redisscript.Renew.Words(how == byWhole, []string{g.lock}, h.Owner.Text(), lifetime)...)
+}
+
+// millis rounds up to milliseconds, the server's unit.
+func millis(d time.Duration) int64 {
+	return int64((d + time.Millisecond - 1) / time.Millisecond)
+}

@@ -1,0 +1,66 @@
+package redis
+
+import (
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+
+	"github.com/distlock-go/distlock"
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// certain marks the errors after which nothing can be left: the server's own
+// answers, and requests that never left the process.
+func certain(err error) error {
+	var answer goredis.Error
+	var dial *net.OpError
+	switch {
+	case errors.Is(err, goredis.Nil):
+		return err
+	case errors.As(err, &answer),
+		errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted),
+		errors.Is(err, goredis.ErrClosed),
+		errors.As(err, &dial) && dial.Op == "dial":
+		return distlock.Refused(err)
+	}
+	return err
+}
+
+// isBroken reports whether a connection turned out to be closed: by a server
+// that was restarted, or that ends idle connections.
+func isBroken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, net.ErrClosed)
+}
+
+// isTimeout reports whether the answer was waited for in vain.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// isUnknown reports whether the server does not understand a command or an
+// argument of it.
+func isUnknown(err error) bool {
+	return isAnswer(err, "ERR unknown command", "ERR syntax error", "ERR wrong number of arguments")
+}
+
+// isNoScript reports whether the server has not seen a script, or has
+// forgotten it in a restart.
+func isNoScript(err error) bool { return isAnswer(err, "NOSCRIPT") }
+
+// isAnswer reports whether err is the server's and begins with one of these.
+func isAnswer(err error, prefixes ...string) bool {
+	var answer goredis.Error
+	if !errors.As(err, &answer) {
+		return false
+	}
+	for _, p := range prefixes {
+		if strings.HasPrefix(answer.Error(), p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,197 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redisscript"
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// FenceOptions change defaults.
+type FenceOptions struct {
+	// Source names the lock service that the tokens come from: up to 128 bytes
+	// of printable ASCII. Default "redis". A mark means something only for the
+	// tokens of one service, so a mark of another source is an error.
+	Source string
+	// Prefix begins the names of marks. Default DefaultPrefix. Up to 128 bytes
+	// without braces and NUL.
+	Prefix string
+}
+
+// A Fence is the resource's side of the check for resources that are keys in
+// Redis. For each it keeps a mark, the largest token seen, and refuses smaller
+// ones; the check and the write are one script. The tokens may come from any
+// lock service. It protects the data from holders that are late; what it
+// cannot do is outlive the server's data: a mark that a failover or an
+// eviction loses accepts any token again.
+//
+// A mark lies in the resource's Cluster slot and has no expiry. Its name is
+// PREFIX"fence:{"KEY"}", or PREFIX"fence::"KEY where KEY has a hash tag of its
+// own; one that has a closing brace without being a tag is ErrInvalid. Each
+// resource has its own mark: a new holder advances every resource it will
+// touch before it reads any.
+//
+// The methods send one command each and return
+//   - nil: the write was carried out;
+//   - an error that matches ErrStale: the token is smaller than the mark;
+//   - one that matches ErrInvalid: the token is 0 or over 2^63-1, the key or
+//     an argument is not usable, or the mark is another source's. In all these
+//     cases nothing was changed;
+//   - any other error. The server's own, such as WRONGTYPE, means that the
+//     write failed, with the mark raised; after an error of the network it is
+//     unknown whether it was carried out. No request is repeated.
+//
+// All are safe for concurrent use.
+type Fence struct {
+	client Processor
+	source string
+	prefix string
+	err    error // of the arguments; told by every method
+}
+
+// A Processor is what a Fence needs of a go-redis client.
+type Processor interface {
+	Process(ctx context.Context, cmd goredis.Cmder) error
+}
+
+// NewFence returns a fence on client, which must reach the server that has the
+// resources. Nil options are all defaults. Errors in the arguments are told by
+// the first call.
+func NewFence(client Processor, o *FenceOptions) *Fence {
+	f := &Fence{client: client, source: "redis", prefix: DefaultPrefix}
+	if o != nil && o.Source != "" {
+		f.source = o.Source
+	}
+	if o != nil && o.Prefix != "" {
+		f.prefix = o.Prefix
+	}
+	switch {
+	case isNil(client):
+		f.err = distlock.Invalid("client", "nil", "a go-redis client")
+	case len(f.source) > 128 || strings.ContainsFunc(f.source, isUnprintable):
+		f.err = distlock.Invalid("source", strconv.Quote(f.source), "up to 128 bytes of printable ASCII")
+	default:
+		f.err = checkPrefix(f.prefix)
+	}
+	return f
+}
+
+func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
+
+// A Script is Lua that a Fence runs after its check, in the same step.
+type Script struct{ script *redisscript.Script }
+
+// NewScript returns the script with this source. It finds its keys and
+// arguments in KEYS and ARGV, as if it ran by itself. Make it once: the server
+// remembers each.
+func NewScript(source string) *Script { return &Script{redisscript.Marked(source)} }
+
+var (
+	advance = NewScript(`return 1`)
+	set     = NewScript(`return redis.call('SET', KEYS[1], ARGV[1])`)
+	hset    = NewScript(`return redis.call('HSET', KEYS[1], unpack(ARGV))`)
+)
+
+// maxFields bounds HSet: Lua unpacks that many arguments and few more.
+const maxFields = 1000
+
+// Advance raises the mark of key to t: at take-over, before the first read.
+func (f *Fence) Advance(ctx context.Context, key string, t distlock.Token) error {
+	_, err := f.Eval(ctx, t, advance, []string{key})
+	return err
+}
+
+// Set sets key to value, without an expiry, unless t is stale. Value is
+// anything that go-redis takes as an argument.
+func (f *Fence) Set(ctx context.Context, key string, t distlock.Token, value any) error {
+	_, err := f.Eval(ctx, t, set, []string{key}, value)
+	return err
+}
+
+// HSet sets fields of the hash key, given as field, value, field, value, up to
+// 1000 pairs, unless t is stale.
+func (f *Fence) HSet(ctx context.Context, key string, t distlock.Token, fields ...any) error {
+	if n := len(fields); n == 0 || n%2 != 0 || n > 2*maxFields {
+		return f.failed(key, distlock.Invalid("number of fields and values", n, "even, from 2 to 2000"))
+	}
+	_, err := f.Eval(ctx, t, hset, []string{key}, fields...)
+	return err
+}
+
+// Eval runs s, unless t is stale, and returns its reply as go-redis does for
+// EVAL, goredis.Nil for a nil reply included. The first of keys, which must
+// not be empty, is the resource whose mark is checked; on a Cluster all must
+// be in one slot.
+func (f *Fence) Eval(ctx context.Context, t distlock.Token, s *Script, keys []string, args ...any) (any, error) {
+	if len(keys) == 0 {
+		return nil, f.failed("", distlock.Invalid("number of keys", 0, "at least 1"))
+	}
+	mark, err := f.check(keys[0], t)
+	if err != nil {
+		return nil, f.failed(keys[0], err)
+	}
+	keys = append([]string{mark}, keys...)
+	args = append([]any{f.source, t.String()}, args...)
+	cmd := newCommand(s.script.Words(false, keys, args...)...)
+	err = f.client.Process(ctx, cmd)
+	if isNoScript(err) {
+		cmd = newCommand(s.script.Words(true, keys, args...)...)
+		err = f.client.Process(ctx, cmd)
+	}
+	if err == nil {
+		return cmd.Val(), nil
+	}
+	return nil, f.failed(keys[1], f.refused(t, err))
+}
+
+// check returns the name of key's mark.
+func (f *Fence) check(key string, t distlock.Token) (mark string, err error) {
+	if f.err != nil {
+		return "", f.err
+	}
+	if t == 0 || t > math.MaxInt64 {
+		return "", distlock.Invalid("token", t, "from 1 to 9223372036854775807")
+	}
+	return f.mark(key)
+}
+
+// mark returns the name of key's mark, which hashes to the same slot.
+func (f *Fence) mark(key string) (string, error) {
+	switch _, tag, found := strings.Cut(key, "{"); {
+	case key == "":
+		return "", distlock.Invalid("key", `""`, "at least 1 byte")
+	case found && strings.IndexByte(tag, '}') > 0:
+		return f.prefix + "fence::" + key, nil
+	case strings.Contains(key, "}"):
+		return "", distlock.Invalid("key", strconv.Quote(key), "without }, or with a hash tag in braces")
+	}
+	return f.prefix + "fence:{" + key + "}", nil
+}
+
+// refused translates the answers of the check.
+func (f *Fence) refused(t distlock.Token, err error) error {
+	var answer goredis.Error
+	if !errors.As(err, &answer) {
+		return err
+	}
+	if last, ok := strings.CutPrefix(answer.Error(), "FENCESTALE "); ok {
+		return fmt.Errorf("%w: %v is smaller than %s", distlock.ErrStale, t, last)
+	}
+	if mark, ok := strings.CutPrefix(answer.Error(), "FENCEMARK "); ok {
+		return distlock.Invalid("mark", strconv.Quote(mark), "one of source "+strconv.Quote(f.source))
+	}
+	return err
+}
+
+func (f *Fence) failed(key string, err error) error {
+	if errors.Is(err, goredis.Nil) {
+		return err
+	}
+	return fmt.Errorf("distlock: fence %q (redis): %w", key, err)
+}

@@ -1,0 +1,99 @@
+package redis
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+)
+
+// hashed is the part of a key that a Cluster hashes, as its specification
+// says: what is between the first { and the first } after it, unless that is
+// nothing.
+func hashed(key string) string {
+	if _, after, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(after, "}"); ok && tag != "" {
+			return tag
+		}
+	}
+	return key
+}
+
+func FuzzNames(f *testing.F) {
+	for _, k := range []string{"a", "invoice/42", "{a}b", "a{}", "}{", "{", "}", "%7B", "%", "a}:token", "{a}:free", "é"} {
+		f.Add(k, "a")
+		f.Add(k, k+":token")
+		f.Add(k, "{"+k+"}")
+		f.Add(k, escape(k))
+	}
+	b := New(nil, nil)
+	f.Fuzz(func(t *testing.T, x, y string) {
+		if x == "" || y == "" {
+			t.Skip()
+		}
+		lock, counter := b.lockNames(x)
+		channel := lock + channelSuffix
+		if !strings.HasPrefix(counter, lock) {
+			t.Errorf("%q: the counter %q does not begin with the lock %q", x, counter, lock)
+		}
+		for _, name := range []string{lock, counter, channel} {
+			if got, want := hashed(name), escape(x); got != want {
+				t.Errorf("%q: %q hashes by %q, want %q", x, name, got, want)
+			}
+		}
+		if x == y {
+			return
+		}
+		others := make(map[string]bool)
+		otherLock, otherCounter := b.lockNames(y)
+		for _, name := range []string{otherLock, otherCounter, otherLock + channelSuffix} {
+			others[name] = true
+		}
+		for _, name := range []string{lock, counter, channel} {
+			if others[name] {
+				t.Errorf("%q and %q share the name %q", x, y, name)
+			}
+		}
+		if strings.HasPrefix(otherLock, lock) {
+			t.Errorf("the lock of %q, %q, is a prefix of that of %q, %q", x, lock, y, otherLock)
+		}
+	})
+}
+
+func TestReadableNames(t *testing.T) {
+	t.Parallel()
+	for key, want := range map[string]string{
+		"invoice/42": "distlock:{invoice/42}",
+		"a{b}c":      "distlock:{a%7Bb%7Dc}",
+		"100%":       "distlock:{100%25}",
+	} {
+		lock, counter := New(nil, nil).lockNames(key)
+		if lock != want || counter != want+":token" {
+			t.Errorf("key %q: got %q and %q, want %q", key, lock, counter, want)
+		}
+	}
+}
+
+func FuzzMark(f *testing.F) {
+	for _, k := range []string{"a", "{a}", "{a}b", "a{b}c", "{}a", "{", "}", "a}b", "fence:{a}", "{{a}}", ":{a}"} {
+		f.Add(k, "a")
+		f.Add(k, "{"+k+"}")
+	}
+	fence := NewFence(nil, nil)
+	f.Fuzz(func(t *testing.T, x, y string) {
+		mark, err := fence.mark(x)
+		if err != nil {
+			if !errors.Is(err, distlock.ErrInvalid) {
+				t.Errorf("%q: got %v, want ErrInvalid", x, err)
+			}
+			return
+		}
+		if hashed(mark) != hashed(x) {
+			t.Errorf("%q hashes by %q, its mark %q by %q", x, hashed(x), mark, hashed(mark))
+		}
+		if other, err := fence.mark(y); err == nil && (other == mark) != (x == y) {
+			t.Errorf("%q and %q share the mark %q", x, y, mark)
+		}
+	})
+}

@@ -1,0 +1,49 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A copy of a request that was given up for another may arrive late, when the
+// grant it repeats is over, and then take the key for nobody. The pauses after
+// which its owner is deleted again stay under a second together.
+var copyArrives = [...]time.Duration{100 * time.Millisecond, 300 * time.Millisecond, 500 * time.Millisecond}
+
+// forget gives up what a late copy of the request for h may take. It returns
+// at once; Close does the last round at once.
+func (s *session) forget(h distlock.Hold) {
+	h.State = nil
+	s.lane.active.Go(func() { // ends after the last pause, or with Close
+		for _, pause := range copyArrives {
+			timer := time.NewTimer(pause)
+			select {
+			case <-timer.C:
+			case <-s.closing:
+				timer.Stop()
+			}
+			s.giveBack(h)
+		}
+	})
+}
+
+// giveBack releases a grant that nobody waits for.
+func (s *session) giveBack(h distlock.Hold) {
+	ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
+	defer cancel()
+	_ = s.release(ctx, h) // the server's expiry does the rest
+}
+
+// promptly runs f and returns its error, or ctx's if that ends before.
+func promptly(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }() // ends with f, which ends by the client's time-outs
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

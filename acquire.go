@@ -28,9 +28,9 @@ type acquisition struct {
 	line   *line    // of Acquire
 	last   *session // of the last attempt
 
-	waited  bool    // stood in line or was told that the key is held
-	queued  bool    // stood in the service's queue
-	failing Instant // since when no attempt was answered; 0: the last one was
+	began  Instant // the last attempt
+	waited bool    // stood in line or was told that the key is held
+	head   bool    // of the line
 }
 
 // Acquire waits for key: see Locker.
@@ -97,10 +97,12 @@ func (a *acquisition) run(ctx context.Context, opts []Option, wait bool) (*Lease
 	c.mu.Unlock()
 	l, err := a.attempt(ctx)
 	if err == errSessionOver {
+		a.traced(ctx, err, true)
 		l, err = a.attempt(ctx) // on another one
 	}
+	a.traced(ctx, err, false)
 	if err != nil && ctx.Err() != nil {
-		err = ended(ctx)
+		err = a.gaveUp(ended(ctx))
 	}
 	return l, err
 }
@@ -116,37 +118,36 @@ func (a *acquisition) standInLine(ctx context.Context) (*Lease, error) {
 	if err := p.await(ctx, c); err != nil {
 		return nil, a.gaveUp(err)
 	}
+	a.head = true
 	return a.wait(ctx)
 }
-
-// errOurs says that a lease of this client is on the key: its end wakes the
-// head of the line.
-var errOurs = Held(0)
 
 // wait is the head of the line: it tries and waits by turns.
 func (a *acquisition) wait(ctx context.Context) (*Lease, error) {
 	c := a.client
 	for {
-		c.mu.Lock()
-		ours := a.line.lease != nil
-		c.mu.Unlock()
-		l, err := (*Lease)(nil), errOurs
-		if !ours {
-			l, err = a.attempt(ctx)
-		}
-		if err == nil {
-			return l, nil
-		}
-		if err != errOurs && errors.Is(err, ErrHeld) && a.last.queuer != nil && !a.waited {
-			a.waited = true
-			continue // into the service's queue
-		}
-		pause, err := a.next(ctx, err)
-		if err != nil {
-			return nil, err
-		}
-		if a.failing == 0 {
-			c.watch(a.line, a.last)
+		pause := jitter(pollEvery)
+		if c.ours(a.line) {
+			a.waited = true // its end will wake us
+		} else {
+			told := a.waited
+			l, err := a.attempt(ctx)
+			if err == nil {
+				a.traced(ctx, nil, false)
+				return l, nil
+			}
+			var final error
+			pause, final = a.next(ctx, err)
+			a.traced(ctx, err, final == nil)
+			if final != nil {
+				return nil, final
+			}
+			if !told && a.waited && a.last.queuer != nil {
+				continue // into the service's queue
+			}
+			if a.line.failing == 0 {
+				c.watch(a.line, a.last)
+			}
 		}
 		if err := a.pause(ctx, pause); err != nil {
 			return nil, a.gaveUp(err)
@@ -155,31 +156,35 @@ func (a *acquisition) wait(ctx context.Context) (*Lease, error) {
 }
 
 // next decides after a failed attempt how long to wait before the next one. An
-// error ends the call.
+// error ends the call. What it knows of the service it leaves to the next head
+// of the line, so that an outage ends all waits together.
 func (a *acquisition) next(ctx context.Context, err error) (time.Duration, error) {
-	now := a.client.now()
+	ln, now := a.line, a.client.now()
 	var held *heldError
-	if errors.Is(err, ErrHeld) {
-		a.waited, a.failing = true, 0
-	}
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // first: its cause can match anything
 		return 0, a.gaveUp(ended(ctx))
-	case errors.Is(err, ErrClosed) || errors.Is(err, ErrInvalid):
+	case errors.Is(err, ErrClosed), errors.Is(err, ErrInvalid):
 		return 0, err
 	case errors.As(err, &held):
+		ln.failing = 0
 		return pollIn(held.rest), nil
 	case errors.Is(err, ErrHeld):
+		ln.failing = 0
 		return pollIn(0), nil
+	case err != errSessionOver && !a.waited:
+		return 0, err
+	}
+	ttl := a.set.terms.TTL
+	if ln.failing == 0 || err == errSessionOver && now.Sub(a.began) >= ttl { // it was renewed meanwhile
+		ln.failing = now
+	}
+	ln.failed = err
+	switch {
+	case now.Sub(ln.failing) >= ttl:
+		return 0, err
 	case err == errSessionOver:
-		a.waited = true
 		return jitter(sessionPause), nil
-	case !a.waited:
-		return 0, err
-	case a.failing == 0:
-		a.failing = now
-	case now.Sub(a.failing) >= a.set.terms.TTL:
-		return 0, err
 	}
 	return jitter(pollEvery / 4), nil
 }
@@ -213,10 +218,14 @@ func (a *acquisition) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// gaveUp is the error of a wait that ctx or Close has ended.
+// gaveUp is the error of a wait that ctx or Close has ended. While the service
+// does not answer, it tells what the last attempt came to.
 func (a *acquisition) gaveUp(err error) error {
-	if (a.waited || a.queued) && !errors.Is(err, ErrClosed) {
-		return fmt.Errorf("%w: %w", ErrHeld, err)
+	if !a.waited || errors.Is(err, ErrClosed) {
+		return err
 	}
-	return err
+	if a.line != nil && a.head && a.line.failing != 0 {
+		return fmt.Errorf("%w: %w; last attempt: %w", ErrHeld, err, inner(a.line.failed))
+	}
+	return fmt.Errorf("%w: %w", ErrHeld, err)
 }

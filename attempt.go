@@ -4,20 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 )
 
 // attempt makes one attempt, or stands once in the service's queue. On failure
 // nothing is left of it that the client does not clean up.
 func (a *acquisition) attempt(ctx context.Context) (*Lease, error) {
 	c := a.client
+	a.began = c.now()
+	a.tries++
 	if ctx.Err() != nil { // it ended together with a wake-up
 		return nil, ended(ctx)
 	}
-	a.tries++
 	s, err := c.use(ctx, a.set.terms)
 	if err != nil {
-		a.traced(ctx, 0, err)
 		return nil, err
 	}
 	a.last = s
@@ -38,13 +37,13 @@ func (a *acquisition) ask(ctx context.Context, s *session) (*Lease, error) {
 	l := c.newLease(a, s)
 	sent := c.now()
 	hold, err := a.send(ctx, s, l)
-	switch {
-	case err == nil:
+	switch a.outcome(ctx, s, err) {
+	case granted:
 		err = c.verify(hold)
-	case s.keeper != nil && errors.Is(err, ErrLost):
-		c.expelled(s, err)
+	case sessionGone:
+		c.sessionGone(s, err)
 		err = errSessionOver
-	case isRefused(err):
+	case refused:
 		c.discard(l, false)
 		return nil, err
 	}
@@ -66,14 +65,36 @@ func (a *acquisition) ask(ctx context.Context, s *session) (*Lease, error) {
 	return l, nil
 }
 
+// What a request has come to.
+type outcome int
+
+const (
+	unknown     outcome = iota // the key may have been granted
+	granted                    // it was
+	refused                    // it was not, for certain
+	sessionGone                // nor can it be, on this session
+)
+
+// outcome judges err, a backend's. It notes that the key is held.
+func (a *acquisition) outcome(ctx context.Context, s *session, err error) outcome {
+	switch {
+	case err == nil:
+		return granted
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return unknown // whatever the cause matches, it is not the service's word
+	case s.keeper != nil && errors.Is(err, ErrLost):
+		return sessionGone
+	case isRefused(err):
+		a.waited = a.waited || errors.Is(err, ErrHeld)
+		return refused
+	}
+	return unknown
+}
+
 // send makes the request. Close cuts it short.
 func (a *acquisition) send(ctx context.Context, s *session, l *Lease) (hold Hold, err error) {
 	c := a.client
 	r := Request{Key: a.key, Owner: l.hold.Owner, Terms: a.set.terms, Holder: a.set.holder}
-	var start time.Time
-	if c.trace.Attempted != nil {
-		start = time.Now()
-	}
 	if a.queues(s) {
 		hold, err = a.queue(ctx, s, r)
 	} else {
@@ -84,9 +105,6 @@ func (a *acquisition) send(ctx context.Context, s *session, l *Lease) (hold Hold
 		if c.isClosing() {
 			err = ErrClosed
 		}
-	}
-	if c.trace.Attempted != nil {
-		a.traced(ctx, time.Since(start), err)
 	}
 	return hold, err
 }
@@ -115,7 +133,6 @@ func (a *acquisition) queues(s *session) bool {
 
 // queue stands in the service's queue for as long as the session lives.
 func (a *acquisition) queue(ctx context.Context, s *session, r Request) (Hold, error) {
-	a.queued = true
 	qctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := a.begin(s, cancel); err != nil {
@@ -153,15 +170,13 @@ func (a *acquisition) end() {
 	a.client.mu.Unlock()
 }
 
-func (a *acquisition) traced(ctx context.Context, took time.Duration, err error) {
-	f := a.client.trace.Attempted
-	if f == nil {
-		return
+// traced reports on the last attempt, once it is known whether the call goes
+// on after it.
+func (a *acquisition) traced(ctx context.Context, err error, goesOn bool) {
+	if f := a.client.trace.Attempted; f != nil {
+		f(ctx, AttemptInfo{
+			Backend: a.client.info.Name, Key: a.key, Number: a.tries,
+			Duration: a.client.now().Sub(a.began), Retry: goesOn, Err: err,
+		})
 	}
-	goesOn := err != nil && a.line != nil && (a.waited || errors.Is(err, ErrHeld)) &&
-		ctx.Err() == nil && !errors.Is(err, ErrClosed)
-	f(ctx, AttemptInfo{
-		Backend: a.client.info.Name, Key: a.key, Number: a.tries, Duration: took,
-		Retry: goesOn, Err: err,
-	})
 }

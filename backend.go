@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"time"
 )
 
@@ -73,9 +74,10 @@ func (t Terms) CheckTTL(minTTL, maxTTL, maxDelay time.Duration) (Terms, error) {
 // A Session is a backend's work for one client. It is a Renewer or a Keeper,
 // as Info says, and may be a Queuer, a Waker and a LossNotifier.
 //
-// The core calls no method after Close, and none but Release and Close once
-// the session is past its deadline. Every method returns promptly when ctx
-// ends.
+// Every method returns promptly when ctx ends. The core begins no call once
+// Close has begun or the session is past its deadline, Release and the stop of
+// a Watch apart; calls that were under way may overlap with Close and come to
+// an error, not to a panic.
 type Session interface {
 	// TryAcquire makes one attempt. It returns
 	//   - a Hold: granted. Key, Owner and Terms are the request's;
@@ -142,7 +144,8 @@ type Waker interface {
 type LossNotifier interface {
 	// NotifyLoss registers lost, once, before any grant. The backend calls it
 	// with the owner whose hold is gone, or with the zero Owner if the whole
-	// session is. It never blocks.
+	// session is. Lost never blocks; it may be called with locks of the
+	// backend's held that no method of its own needs to return.
 	NotifyLoss(lost func(owner Owner, cause error))
 }
 
@@ -157,7 +160,7 @@ func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
 func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i - j) }
 
 // An Owner identifies one acquisition: 20 bytes of crypto/rand. Who knows it
-// can free the lock, so it prints as nothing; Text is for the wire.
+// can free the lock, so it prints as owner(hidden); Text is for the wire.
 type Owner [20]byte
 
 // NewOwner draws a fresh owner id.
@@ -170,11 +173,14 @@ func NewOwner() (o Owner) {
 // It is a secret: it belongs in no log and no error.
 func (o Owner) Text() string { return hex.EncodeToString(o[:]) }
 
-// String hides the id.
+// String hides the id, as every other way of printing does.
 func (Owner) String() string { return "owner(hidden)" }
 
-// GoString hides the id.
-func (Owner) GoString() string { return "owner(hidden)" }
+// Format hides the id from every verb of package fmt.
+func (Owner) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "owner(hidden)") }
+
+// MarshalText hides the id from encoders, such as those of log/slog.
+func (Owner) MarshalText() ([]byte, error) { return []byte("owner(hidden)"), nil }
 
 // A Request asks for a key.
 type Request struct {

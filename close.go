@@ -13,7 +13,8 @@ const maxClosers = 64
 // functions that run in Do are awaited until ctx ends, and meanwhile their
 // leases are renewed; then all leases are released, sessions ended and
 // goroutines awaited. What is left on the server of a lost lease stays there
-// for its lock-delay, and Close waits for that.
+// for its lock-delay: where grants live by a session, Close waits for that,
+// elsewhere the server is left to forget it.
 //
 // It returns nil when all is done, and an error that matches ctx.Err() if ctx
 // ended before that; the rest is then done without waiting for the functions

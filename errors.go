@@ -125,8 +125,12 @@ func (e *innerError) As(target any) bool { return errors.As(e.err, target) }
 // ended is the error of a call whose own ctx ended: it matches ctx.Err() and
 // tells the cause.
 func ended(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if cause == nil || errors.Is(cause, err) {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	cause := context.Cause(ctx)
+	if errors.Is(cause, err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", err, cause)

@@ -19,7 +19,7 @@ func (t Token) String() string { return strconv.FormatUint(uint64(t), 10) }
 // leading zero, from 1 to 2^63-1. Anything else is ErrInvalid.
 func ParseToken(s string) (Token, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
-	if err != nil || n == 0 || s[0] == '0' || s[0] == '+' {
+	if err != nil || s[0] == '0' {
 		return 0, Invalid("token", strconv.Quote(s), "a decimal from 1 to 9223372036854775807")
 	}
 	return Token(n), nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 )
 
 // newLease makes the lease that the attempt is for. A Keeper's session knows
@@ -54,7 +55,7 @@ func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instan
 		return errSessionOver
 	case l.limit <= now:
 		return fmt.Errorf("granted too late: the answer took %v of a max-hold of %v", now.Sub(sent), set.maxHold)
-	case Instant(l.until.Load()).Sub(now) >= minLeft(ttl):
+	case Instant(l.until.Load()).Sub(now) >= minLeft(l.renewable()):
 	case s.keeper != nil:
 		return errStaleSession
 	default:
@@ -66,6 +67,15 @@ func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instan
 	c.takeOver(l)
 	l.reschedule()
 	return nil
+}
+
+// renewable is the TTL that a renewal brings: that of a Keeper's session can be
+// shorter than the one asked for.
+func (l *Lease) renewable() time.Duration {
+	if l.session.keeper != nil {
+		return l.session.ttl
+	}
+	return l.hold.Terms.TTL
 }
 
 // bound sets the deadlines of a grant that was asked for at sent.

@@ -9,8 +9,7 @@ import (
 
 // untilFrom is the end of what a lifetime that began at from is good for.
 func (s *session) untilFrom(from Instant) Instant {
-	life := min(s.keeper.Lifetime(), s.terms.Lifetime())
-	return from.Add(life - max(s.terms.LockDelay, 0) - drift(s.terms.TTL))
+	return from.Add(s.ttl - drift(s.ttl))
 }
 
 // notified is called by the backend with an early word of loss.
@@ -22,7 +21,7 @@ func (s *session) notified(owner Owner, cause error) {
 		return
 	}
 	if owner == (Owner{}) {
-		c.finish(s, lost(cause), s.mourning())
+		c.finish(s, lost(cause), s.delayOwed())
 		return
 	}
 	if l := s.leases[owner]; l != nil {
@@ -38,7 +37,7 @@ func (s *session) fire(now Instant, b batches) {
 	c := s.client
 	switch {
 	case now >= Instant(s.until.Load()):
-		c.finish(s, lost(noAnswer(s.lastErr)), s.mourning())
+		c.finish(s, lost(noAnswer(s.lastErr)), s.delayOwed())
 		return
 	case s.users == 0 && now >= s.idle.Add(s.terms.TTL):
 		c.finish(s, nil, 0)
@@ -51,7 +50,7 @@ func (s *session) fire(now Instant, b batches) {
 }
 
 func (s *session) ahead(now Instant) bool {
-	return !s.renewing && s.due.Add(-s.terms.TTL/12) <= now
+	return !s.renewing && s.due.Add(-early(s.ttl)) <= now
 }
 
 // reschedule puts s where it next wants to be looked at. Client.mu is held.
@@ -75,7 +74,7 @@ func (s *session) keepAlive() {
 	if over {
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.base, renewEvery(s.terms.TTL))
+	ctx, cancel := context.WithTimeout(c.base, renewEvery(s.ttl))
 	defer cancel()
 	sent := c.now()
 	from, err := s.keeper.KeepAlive(ctx, sent)
@@ -99,24 +98,24 @@ func (s *session) judge(sent, from Instant, err error) (late, left time.Duration
 	switch {
 	case s.over:
 	case left <= 0:
-		c.finish(s, lost(noAnswer(err)), s.mourning())
+		c.finish(s, lost(noAnswer(err)), s.delayOwed())
 	case err == nil:
 		s.until.Store(max(s.until.Load(), int64(s.untilFrom(from))))
-		s.due, s.lastErr = sent.Add(renewEvery(s.terms.TTL)), nil
+		s.due, s.lastErr = sent.Add(renewEvery(s.ttl)), nil
 		s.reschedule()
 	case errors.Is(err, ErrLost):
-		c.finish(s, lost(err), s.mourning())
+		c.finish(s, lost(err), s.delayOwed())
 	default:
-		s.due, s.lastErr = now.Add(retryAfter(s.terms.TTL)), err
+		s.due, s.lastErr = now.Add(retryAfter(s.ttl)), err
 		s.reschedule()
 	}
 	return late, left
 }
 
-// expelled ends a session of which an attempt has learned that it is gone.
-func (c *Client) expelled(s *session, err error) {
+// sessionGone ends a session of which an attempt has learned that it is gone.
+func (c *Client) sessionGone(s *session, err error) {
 	c.mu.Lock()
-	c.finish(s, lost(err), s.mourning())
+	c.finish(s, lost(err), s.delayOwed())
 	c.unlock()
 }
 
@@ -133,7 +132,7 @@ func (s *session) fresh(ctx context.Context) error {
 			c.unlock()
 			return errSessionOver
 		}
-		if Instant(s.until.Load()).Sub(now) >= minLeft(s.terms.TTL) {
+		if Instant(s.until.Load()).Sub(now) >= minLeft(s.ttl) {
 			c.unlock()
 			return nil
 		}
@@ -158,8 +157,8 @@ func (s *session) fresh(ctx context.Context) error {
 // attempt opens another.
 var errSessionOver = errors.New("session ended during the call")
 
-// mourning is how long what a dead session holds must stay on the server.
-func (s *session) mourning() time.Duration {
+// delayOwed is how long what a dead session holds must stay on the server.
+func (s *session) delayOwed() time.Duration {
 	if len(s.leases) == 0 {
 		return 0
 	}

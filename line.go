@@ -15,8 +15,10 @@ type line struct {
 	wake    chan struct{} // tells the head to try now; capacity 1
 
 	// The head's own, handed on with headship.
-	watched *session // whose Watch is on
+	watched *session // whose Watch is on; we are a user of it
 	unwatch func()
+	failing Instant // since when no attempt was answered; 0: the last one was
+	failed  error   // what the last one came to, if failing
 }
 
 // A place is one goroutine's place in a line.
@@ -94,7 +96,7 @@ func (c *Client) dropLine(ln *line) {
 // was for this grant. c.mu is held.
 func (c *Client) takeOver(l *Lease) {
 	ln := c.lineFor(l.hold.Key)
-	ln.lease = l
+	ln.lease, ln.failing = l, 0
 	select {
 	case <-ln.wake:
 	default:
@@ -111,6 +113,13 @@ func (c *Client) handOver(l *Lease) {
 	ln.lease = nil
 	ln.nudge()
 	c.dropLine(ln)
+}
+
+// ours reports whether a lease of this client is on ln's key.
+func (c *Client) ours(ln *line) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return ln.lease != nil
 }
 
 // hint is what the service says of a key: it may be free. While a lease of
@@ -140,14 +149,21 @@ func (ln *line) nudge() {
 
 // watch listens for hints on ln through s. Only the head calls it.
 func (c *Client) watch(ln *line, s *session) {
-	if ln.watched == s || s == nil || s.waker == nil || s.ctx.Err() != nil {
+	if ln.watched == s || s == nil || s.waker == nil {
 		return
 	}
-	unwatch := s.waker.Watch(ln.key, func() { c.hint(ln) })
+	c.mu.Lock()
+	if s.over {
+		c.unlock()
+		return
+	}
+	s.users++ // it must not be idle while we listen
+	c.unlock()
+	stop := s.waker.Watch(ln.key, func() { c.hint(ln) })
 	c.mu.Lock()
 	if ln.unwatch != nil {
 		c.after = append(c.after, ln.unwatch)
 	}
-	ln.watched, ln.unwatch = s, unwatch
+	ln.watched, ln.unwatch = s, func() { stop(); c.unuse(s) }
 	c.unlock()
 }

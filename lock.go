@@ -2,7 +2,6 @@ package distlock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -110,13 +109,8 @@ func newClient(b Backend, opts []Option) (*Client, error) {
 // newSettings returns the defaults of a client on b.
 func newSettings(b Backend, opts []Option) (settings, error) {
 	s := defaults()
-	for _, o := range opts {
-		if o.apply == nil {
-			return s, Invalid("option", "zero", "one made by this package")
-		}
-		if err := o.apply(&s); err != nil {
-			return s, err
-		}
+	if err := s.apply(opts, false); err != nil {
+		return s, err
 	}
 	var err error
 	s.terms, err = b.Check(s.asked)
@@ -154,8 +148,7 @@ func (c *Client) isClosing() bool {
 
 // fail wraps an error once, on its way out.
 func (c *Client) fail(op, key string, err error) error {
-	var r *refusedError
-	if errors.As(err, &r) && err == error(r) {
+	if r, ok := err.(*refusedError); ok {
 		err = r.err
 	}
 	return &Error{Op: op, Backend: c.info.Name, Key: key, Err: err}
@@ -167,16 +160,8 @@ func (c *Client) settings(opts []Option) (*settings, error) {
 		return &c.defaults, nil
 	}
 	s := c.defaults
-	for _, o := range opts {
-		if o.apply == nil {
-			return nil, Invalid("option", "zero", "one made by this package")
-		}
-		if o.newOnly {
-			return nil, Invalid("option", o.name, "given to New only")
-		}
-		if err := o.apply(&s); err != nil {
-			return nil, err
-		}
+	if err := s.apply(opts, true); err != nil {
+		return nil, err
 	}
 	if s.asked == c.defaults.asked {
 		return &s, nil

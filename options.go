@@ -38,6 +38,22 @@ type settings struct {
 	clock   clock.Clock
 }
 
+// apply puts opts in force, for New or for a call.
+func (s *settings) apply(opts []Option, inCall bool) error {
+	for _, o := range opts {
+		switch {
+		case o.apply == nil:
+			return Invalid("option", "zero", "one made by this package")
+		case inCall && o.newOnly:
+			return Invalid("option", o.name, "one for calls: this one is for New only")
+		}
+		if err := o.apply(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // WithTTL sets how long a lease stays valid without a successful renewal.
 // Default 30 s. The backend says its bounds; a TTL outside of them is
 // ErrInvalid. Services that count in seconds get it rounded up.

@@ -14,7 +14,8 @@ import (
 //     else's for a while;
 //   - any other error: unknown. The server has not answered, and the client
 //     goes on trying behind the call until the grant's lifetime there is over.
-//     Calling again asks again, and says nil if the key is gone by then.
+//     Calling again asks again, and says nil if the key is gone by then
+//     and the deadline has not passed, else ErrLost.
 //
 // The request is not cut short by the end of ctx; the call takes at most 5 s,
 // or as long as ctx has left if that is more. A renewal under way is awaited
@@ -152,13 +153,14 @@ func (l *Lease) settleRelease(err error) error {
 	defer c.unlock()
 	first := !l.doubtful
 	switch {
-	case err == nil, errors.Is(err, ErrLost) && l.doubtful && c.now() < l.validUntil():
+	case err == nil, errors.Is(err, ErrLost) && l.sent && c.now() < l.validUntil():
 		err = nil // an earlier release without an answer was carried out
 		l.released = true
 	case errors.Is(err, ErrLost):
 		l.lostErr = &Error{Op: "release", Backend: c.info.Name, Key: l.hold.Key, Err: err}
 		err = l.lostErr
 	default:
+		l.sent = l.sent || err != errBusy
 		l.doubtful = true
 		if first {
 			c.cleanHold(l, 0)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxSessions bounds the sessions of one client; only session services
-	// have more than one, one for each Terms in use.
+	// maxSessions bounds the sessions of one client that take acquisitions;
+	// only session services have more than one, one for each Terms in use.
 	maxSessions = 16
 	// openBound is how long the opening of a session may take.
 	openBound = 10 * time.Second
@@ -34,6 +34,9 @@ func retryAfter(ttl time.Duration) time.Duration {
 	return min(max(ttl/12, 5*time.Millisecond), time.Second)
 }
 
+// early is how much before it is due a renewal may go in the company of others.
+func early(ttl time.Duration) time.Duration { return ttl / 12 }
+
 // minLeft is the least validity with which a lease is handed over.
 func minLeft(ttl time.Duration) time.Duration { return ttl / 4 }
 
@@ -54,6 +57,7 @@ type session struct {
 	keeper  Keeper // nil where each grant has a lifetime of its own
 	queuer  Queuer
 	waker   Waker
+	ttl     time.Duration // of a Keeper: how long a renewal is good for, before drift
 
 	until atomic.Int64 // an Instant; of a Keeper
 
@@ -149,7 +153,7 @@ func (c *Client) unuse(s *session) {
 // c.mu is held.
 func (c *Client) dropUse(s *session) {
 	s.users--
-	if s.users > 0 || s.keeper == nil || s.over {
+	if s.users > 0 || !s.isOpen || s.keeper == nil || s.over {
 		return
 	}
 	s.idle = c.now()
@@ -208,8 +212,9 @@ func (s *session) adopt(api Session, sent Instant) error {
 		s.queuer, _ = api.(Queuer)
 		s.keeper = keeper
 		s.leases = make(map[Owner]*Lease)
+		s.ttl = min(keeper.Lifetime()-max(s.terms.LockDelay, 0), s.terms.TTL)
 		s.until.Store(int64(s.untilFrom(sent)))
-		s.due = sent.Add(renewEvery(s.terms.TTL))
+		s.due = sent.Add(renewEvery(s.ttl))
 		if Instant(s.until.Load()) <= c.now() {
 			return errors.New("open session: the answer came after its lifetime")
 		}

@@ -38,7 +38,7 @@ type AcquireInfo struct {
 	Wait         bool          // Acquire, not TryAcquire
 	Start        time.Time     // of the call
 	Duration     time.Duration // of the call, waiting included
-	Attempts     int           // requests for the key that were made
+	Attempts     int           // that were made, also those that did not get as far as a request
 	Token        Token         // 0 if Err is not nil
 	Err          error
 }
@@ -49,14 +49,14 @@ type AttemptInfo struct {
 	Number       int           // 1 for the first of its call
 	Duration     time.Duration // of the attempt
 	Retry        bool          // the call goes on after this; else it returns what Err says
-	Err          error         // raw, as the backend gave it
+	Err          error         // not wrapped in *Error
 }
 
 // RenewInfo reports on one renewal.
 type RenewInfo struct {
 	Backend string
 	Key     string        // empty for a session that keeps many leases
-	Late    time.Duration // sent this long after it was due
+	Late    time.Duration // sent this long after it was due; negative if before, with others
 	Left    time.Duration // validity left when it was answered, before it counted
 	Err     error         // raw, as the backend gave it
 }

@@ -100,9 +100,9 @@ func (a *acquisition) send(ctx context.Context, s *session, l *Lease) (hold Hold
 	} else {
 		hold, err = a.try(ctx, s, r)
 	}
-	if err != nil && ctx.Err() == nil && !isRefused(err) {
+	if err != nil && ctx.Err() == nil {
 		err = inner(err)
-		if c.isClosing() {
+		if c.isClosing() && !isRefused(err) {
 			err = ErrClosed
 		}
 	}

@@ -17,7 +17,8 @@ const maxClosers = 64
 // elsewhere the server is left to forget it.
 //
 // It returns nil when all is done, and an error that matches ctx.Err() if ctx
-// ended before that; the rest is then done without waiting for the functions
+// ended before that, as it must if Close is called within a function of Do and
+// waits for that; the rest is then done without waiting for the functions
 // that still run, behind the call. A second Close returns nil, at the latest
 // when the first one has done everything or its own ctx ends. The user's own
 // client stays open.

@@ -15,7 +15,10 @@ import (
 // the server did not answer is not fn's failure: the trace is told of it, and
 // the client goes on trying behind the call.
 func Do(ctx context.Context, l Locker, key string, fn func(ctx context.Context, lease *Lease) error, opts ...Option) error {
-	if fn == nil {
+	switch {
+	case l == nil:
+		return &Error{Op: "acquire", Key: key, Err: Invalid("locker", "nil", "a Locker")}
+	case fn == nil:
 		return &Error{Op: "acquire", Key: key, Err: Invalid("fn", "nil", "a function")}
 	}
 	lease, err := l.Acquire(ctx, key, opts...)

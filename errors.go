@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -133,5 +134,19 @@ func ended(ctx context.Context) error {
 	if errors.Is(cause, err) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", err, cause)
+	return fmt.Errorf("%w: %w", err, &causeError{cause})
 }
+
+// A causeError is the cause of a ctx that is not ours. It matches none of our
+// sentinels: an errgroup ends its ctx with a sibling's ErrHeld, and that says
+// nothing of this call's key.
+type causeError struct{ err error }
+
+func (e *causeError) Error() string { return e.err.Error() }
+func (e *causeError) Is(target error) bool {
+	return !slices.Contains(sentinels, target) && errors.Is(e.err, target)
+}
+
+func (e *causeError) As(target any) bool { return errors.As(e.err, target) }
+
+var sentinels = []error{ErrHeld, ErrLost, ErrReleased, ErrStale, ErrNoFencing, ErrClosed, ErrInvalid}

@@ -29,17 +29,18 @@ type Lease struct {
 	until *atomic.Int64 // own, or the session's
 
 	// Guarded by Client.mu.
-	err       error // what Err returns: ErrLost or ErrReleased, whichever came first
-	lostErr   error // set when lost, also after Close has set err
-	kept      bool  // handed over, and neither lost nor being released
-	due       Instant
-	inflight  chan struct{} // the renewal under way, closed at its end
-	lastErr   error         // of the last renewal, if it failed
-	releasing chan struct{} // the Release under way, closed at its end
-	released  bool          // a Release has returned nil
-	doubtful  bool          // a Release did not come to an answer
-	sent      bool          // though its request was sent
-	contexts  map[*leaseContext]struct{}
+	err        error // what Err returns: ErrLost or ErrReleased, whichever came first
+	lostErr    error // set when lost, also after Close has set err
+	kept       bool  // handed over, and neither lost nor being released
+	due        Instant
+	inflight   chan struct{} // the renewal under way, closed at its end
+	lastErr    error         // of the last renewal, if it failed
+	releasing  chan struct{} // the Release under way, closed at its end
+	released   bool          // a Release has returned nil
+	releasedAt Instant       // when the first one began
+	doubtful   bool          // a Release did not come to an answer
+	sent       bool          // though its request was sent
+	contexts   map[*leaseContext]struct{}
 }
 
 // Key returns the key.

@@ -11,9 +11,13 @@ import (
 const maxCleaners = 64
 
 // recheck are the pauses after which a leftover that was not found is looked
-// for again: its request may still be on its way to the server. Together they
-// stay under a second.
-var recheck = [...]time.Duration{40 * time.Millisecond, 160 * time.Millisecond, 600 * time.Millisecond}
+// for again: its request may still be on its way to the server. The first ones
+// stay under a second together; the last is for a network that is slower yet.
+var recheck = [...]time.Duration{40 * time.Millisecond, 160 * time.Millisecond, 600 * time.Millisecond, 3 * time.Second}
+
+// firstBound is how long the first try to clean up may take, so that servers
+// that hang hold up the others' leftovers for no longer.
+const firstBound = time.Second
 
 // afterRenewal is how often a leftover looks whether a renewal is still under
 // way; its bound is a third of the TTL.
@@ -126,7 +130,11 @@ func (f *leftover) delete() error {
 		f.report(err)
 		return nil // it was told; the rest is its lifetime's
 	}
-	ctx, cancel := context.WithTimeout(f.client.base, closeBound)
+	bound := closeBound
+	if f.failed == 0 {
+		bound = firstBound
+	}
+	ctx, cancel := context.WithTimeout(f.client.base, bound)
 	defer cancel()
 	err := f.session.api.Release(ctx, f.lease.hold)
 	if errors.Is(err, ErrLost) {

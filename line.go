@@ -115,11 +115,12 @@ func (c *Client) handOver(l *Lease) {
 	c.dropLine(ln)
 }
 
-// ours reports whether a lease of this client is on ln's key.
+// ours reports whether a lease of this client is on ln's key, so that its end
+// will tell. A release that has had no answer for a while tells nothing.
 func (c *Client) ours(ln *line) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return ln.lease != nil
+	return ln.lease != nil && (ln.lease.kept || c.now() < ln.lease.releasedAt.Add(pollEvery))
 }
 
 // hint is what the service says of a key: it may be free. While a lease of

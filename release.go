@@ -97,6 +97,7 @@ func (l *Lease) beginRelease(ctx context.Context, now Instant) (inflight chan st
 	if l.kept {
 		c.end(l, ErrReleased)
 		c.unkeep(l)
+		l.releasedAt = now
 	} else {
 		l.session.users++
 	}

@@ -176,7 +176,11 @@ func (s *session) open() {
 		err = s.adopt(api, sent)
 	}
 	c.mu.Lock()
-	if err == nil && c.isClosed {
+	ended := s.over // the service has said so already: see notified
+	switch {
+	case err == nil && ended:
+		err = errSessionOver
+	case err == nil && c.isClosed:
 		err = ErrClosed
 	}
 	s.err = err
@@ -193,8 +197,8 @@ func (s *session) open() {
 	}
 	close(s.opened)
 	c.unlock()
-	if err != nil && api != nil {
-		s.closeAPI(api)
+	if err != nil && api != nil && !ended {
+		_ = s.closeAPI(api) // the caller is told why
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 
 // A Trace is a set of functions that are told what happens to locks, in the
 // manner of net/http/httptrace. Any may be nil. They are called outside of all
-// locks, concurrently, possibly late, and must not panic; one that blocks
+// locks, concurrently, possibly late, must not panic and must not wait for
+// Close; one that blocks
 // holds up the call it reports on, or the background reports after it, never
 // the signal of a loss. Errors come as the caller gets them. Keys can identify
 // customers: think before they become metric labels.

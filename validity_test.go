@@ -104,13 +104,16 @@ func TestNestedAcquireWhoseOuterLeaseRanOut(t *testing.T) {
 		return nil
 	})})
 	done := make(chan error, 1)
+	ctx := outer.Context(t.Context())
 	go func() {
-		_, err := c.Acquire(outer.Context(t.Context()), "inner")
+		_, err := c.Acquire(ctx, "inner")
 		done <- err
 	}()
 	select {
 	case err := <-done:
-		is(t, "Acquire", err, context.Canceled, distlock.ErrLost)
+		is(t, "Acquire", err, context.Canceled)
+		isNot(t, "Acquire", err, distlock.ErrLost) // that is outer's
+		is(t, "the cause", context.Cause(ctx), distlock.ErrLost)
 	case <-time.After(10 * time.Second):
 		t.Fatal("Acquire is stuck")
 	}

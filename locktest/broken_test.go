@@ -1,7 +1,7 @@
 package locktest_test
 
 import (
-	"maps"
+	"cmp"
 	"slices"
 	"sync"
 	"testing"
@@ -26,60 +26,93 @@ type broken struct {
 
 // sideBySide is how many broken backends are judged at a time: they mostly
 // wait.
-const sideBySide = 8
+const sideBySide = 6
 
 // TestBroken proves that the suite finds what it is there for: each fault
-// makes its rows fail, and no others.
+// makes its rows fail, and no others. All rows run on all of them, and then
+// those that surprise once more, by themselves: a busy machine may have paused
+// for longer than a TTL.
 func TestBroken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a minute")
+	}
+	all := brokenBackends()
+	surprises := make([][]string, len(all))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, sideBySide)
-	for _, b := range brokenBackends() {
+	for i, b := range all {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			t.Run(b.name, func(t *testing.T) {
-				h := newService(b.fault).harness(shortest)
-				if b.keeper != nil {
-					h = b.keeper.harness()
-				}
-				h.Cancels, h.Rounds = 40, 40
-				h.Without["release-reply-lost"] = "it takes 5 s"
-				judge(t, b, h)
-			})
+			surprises[i], _ = b.surprises(t, b.rows()...)
 		})
 	}
 	wg.Wait()
+	for i, b := range all {
+		t.Run(b.name, func(t *testing.T) {
+			rows, said := surprises[i], map[string]string(nil)
+			for range 3 {
+				if len(rows) == 0 {
+					return
+				}
+				rows, said = b.surprises(t, rows...)
+			}
+			for _, name := range rows {
+				t.Errorf("%s on a backend that breaks rule %s, and no other: %s", name, b.rule,
+					cmp.Or(said[name], "passes, and should fail"))
+			}
+		})
+	}
 }
 
-func judge(t *testing.T, b broken, h locktest.Harness) {
-	t.Helper()
-	var only []string
+// rows are what is to be run on b; none are all.
+func (b *broken) rows() []string {
 	if b.most {
-		only = b.fails
+		return b.fails
 	}
-	failures := locktest.Failures(t, h, only...)
-	t.Logf("fails: %q", slices.Sorted(maps.Keys(failures)))
+	return nil
+}
+
+// harness describes a new service with the fault of b.
+func (b *broken) harness() locktest.Harness {
+	h := newService(b.fault).harness(shortest)
+	if b.keeper != nil {
+		h = b.keeper.harness()
+	}
+	h.Cancels, h.Rounds = 40, 40
+	if !slices.Contains(b.fails, "release-reply-lost") {
+		h.Without["release-reply-lost"] = "it takes 5 s"
+	}
+	return h
+}
+
+// surprises runs rows, or all of them, and returns those that did what b does
+// not say, and what the failures among them said.
+func (b *broken) surprises(t *testing.T, rows ...string) ([]string, map[string]string) {
+	failures := locktest.Failures(t, b.harness(), rows...)
+	var names []string
 	for _, name := range b.fails {
-		if _, ok := failures[name]; !ok {
-			t.Errorf("%s passes on a backend that breaks rule %s", name, b.rule)
+		if _, ok := failures[name]; !ok && (len(rows) == 0 || slices.Contains(rows, name)) {
+			names = append(names, name)
 		}
 	}
-	maps.DeleteFunc(failures, func(name, _ string) bool {
-		return slices.Contains(b.fails, name) || slices.Contains(b.may, name)
-	})
-	if len(failures) > 0 { // a busy machine may have paused for longer than a TTL
-		h.Parallel = 2
-		failures = locktest.Failures(t, h, slices.Collect(maps.Keys(failures))...)
+	for name := range failures {
+		if !slices.Contains(b.fails, name) && !slices.Contains(b.may, name) {
+			names = append(names, name)
+		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(failures)) {
-		t.Errorf("%s fails on a backend that only breaks rule %s:\n%s", name, b.rule, failures[name])
-	}
+	slices.Sort(names)
+	return names, failures
 }
 
 // coresOwn are rows about what the core does by itself: no fault of a backend
 // makes them fail and leaves the others in peace. The core's own tests prove
 // them.
-var coresOwn = []string{}
+var coresOwn = []string{
+	"wait-woken-in-client", "wait-first-come-first-served", "ended-context-sends-nothing", "token-in-context",
+	"deadline-within-ttl", "loss-then-release", "release-twice", "release-together", "release-spares-later-lease",
+	"release-stops-renewal", "cut-off-close-ends", "close-awaits-do", "do-reports-loss", "input-keys",
+}
 
 // TestEveryRowIsProved checks that each row fails on some broken backend.
 func TestEveryRowIsProved(t *testing.T) {

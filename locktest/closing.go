@@ -41,6 +41,7 @@ func closeEndsWaits(r *row) {
 	holder, c := r.lasting(), r.lasting()
 	l := r.try(holder, r.key)
 	waits := []<-chan result{r.wait(r.ctx, c, r.key), r.wait(r.ctx, c, r.key)}
+	r.throughout(slack/5, func() error { return l.Err() }) // time for the first attempt to be refused
 	if err := c.Close(r.within(r.patience())); err != nil {
 		r.Errorf("Close: %v", err)
 	}
@@ -75,7 +76,7 @@ func closeAwaitsDo(r *row) {
 	go func() { closed <- c.Close(ctx) }() // ends soon after finish
 	r.throughout(slack, func() error {
 		if len(closed) > 0 {
-			return errors.New("Close has not awaited a function that runs in Do")
+			return errors.New("a function that runs in Do was not awaited by Close")
 		}
 		r.refused(other, r.key)
 		return nil

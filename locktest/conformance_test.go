@@ -15,6 +15,7 @@ import (
 const shortest = 500 * time.Millisecond
 
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	b := memory.New()
 	locktest.Run(t, locktest.Harness{
 		Backend:   func(testing.TB) distlock.Backend { return b },
@@ -32,10 +33,12 @@ func TestMemory(t *testing.T) {
 }
 
 func TestMemoryBehindLink(t *testing.T) {
+	t.Parallel()
 	locktest.Run(t, newService(fault{}).harness(shortest))
 }
 
 func TestMemoryWithoutFencing(t *testing.T) {
+	t.Parallel()
 	locktest.Run(t, newService(unfenced).harness(shortest))
 }
 
@@ -61,6 +64,7 @@ func TestSessions(t *testing.T) {
 		"poll":         {},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			locktest.Run(t, sessionHarness(memsession.New(), opts))
 		})
 	}

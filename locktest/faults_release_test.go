@@ -17,8 +17,8 @@ var brokenReleases = []broken{
 			}
 			return nil
 		}},
-		fails: []string{"session-release-compares-owner", "loss-unnoticed-then-release"},
-		may:   []string{"release-reply-lost", "session-ended-contexts"},
+		fails: []string{"session-release-compares-owner", "loss-unnoticed-then-release", "release-reply-lost"},
+		may:   []string{"session-ended-contexts"},
 	},
 	{
 		name: "is content with a lost hold", rule: "5",
@@ -39,6 +39,28 @@ var brokenReleases = []broken{
 			return s.healthy.Release(ctx, h)
 		}},
 		fails: []string{"session-release-of-unknown", "acquire-reply-lost"},
+	},
+	{
+		name: "is slow, and does not know what it was too slow for", rule: "3",
+		fault: fault{
+			acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+				h, err := s.healthy.TryAcquire(ctx, r)
+				select {
+				case <-ctx.Done():
+					return distlock.Hold{}, ctx.Err()
+				case <-time.After(2 * time.Millisecond):
+					return h, err
+				}
+			},
+			release: func(ctx context.Context, s *session, h distlock.Hold) error {
+				if h.Token == 0 {
+					return distlock.ErrLost
+				}
+				return s.healthy.Release(ctx, h)
+			},
+		},
+		fails: []string{"acquire-cancelled-at-random", "session-release-of-unknown", "acquire-reply-lost"},
+		may:   []string{"wait-ends-by-context"},
 	},
 	{
 		name: "releases nothing", rule: "5", most: true,
@@ -99,8 +121,8 @@ var brokenManners = []broken{
 			}
 			return h, err
 		}},
-		fails: []string{"refused-leaves-nothing", "wait-ends-by-context"},
-		may:   []string{"acquire-cancelled-at-random", "acquire-reply-lost", "close-ends-waits", "leaves-no-key", "wait-over-outage"},
+		fails: []string{"refused-leaves-nothing", "wait-ends-by-context", "close-ends-waits", "leaves-no-key", "wait-over-outage"},
+		may:   []string{"acquire-cancelled-at-random", "acquire-reply-lost"},
 	},
 	{
 		name: "leaves a session", rule: "8",
@@ -146,8 +168,7 @@ var brokenManners = []broken{
 			i.Name = time.Now().String()
 			return i
 		}},
-		fails: []string{"session-kinds", "errors-are-wrapped"},
-		may:   []string{"loss-signals", "trace-is-coherent"},
+		fails: []string{"session-kinds", "errors-are-wrapped", "loss-signals", "trace-is-coherent"},
 	},
 	{
 		name: "does not find its service", rule: "11",

@@ -22,7 +22,7 @@ const (
 // and the answer back costs a fifth of a round trip over loopback, most of it
 // to wake a second thread that finds nothing to do. The price is that the
 // caller cannot leave before the bound; so the short way is closed for a while
-// after each failure.
+// after each failure, and as long as round trips are not much shorter.
 type alone struct {
 	client Client // with the bound as time-out; nil: there is no short way
 	bound  time.Duration
@@ -49,8 +49,8 @@ func newAlone(client Client) alone {
 // goAlone reports whether the caller is to send its call itself. It has then
 // entered the lane, and sendAlone leaves it.
 func (l *lane) goAlone(ctx context.Context) bool {
-	if l.alone.client == nil {
-		return false
+	if took := time.Duration(l.took.Load()); l.alone.client == nil || took == 0 || took > l.alone.bound/4 {
+		return false // a slow server is not to be taken for a stuck connection
 	}
 	now := time.Now()
 	if end, ok := ctx.Deadline(); ok && end.Sub(now) < l.alone.bound || ctx.Err() != nil {
@@ -68,7 +68,9 @@ func (l *lane) goAlone(ctx context.Context) bool {
 // sendAlone sends c, and lets the lane's goroutine take over what has queued
 // up meanwhile.
 func (l *lane) sendAlone(ctx context.Context, c *call) error {
+	start := time.Now()
 	exec(ctx, l.alone.client, c.cmds)
+	l.took.Store(int64(time.Since(start)))
 	err := c.cmds[0].Err()
 	failed := isTimeout(err) || isBroken(err)
 	l.mu.Lock()

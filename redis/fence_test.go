@@ -21,10 +21,18 @@ func TestFence(t *testing.T) {
 			token distlock.Token
 			want  error
 		}{
-			{9, nil}, {9, nil}, {8, distlock.ErrStale}, {10, nil}, {9, distlock.ErrStale},
-			{0, distlock.ErrInvalid}, {math.MaxInt64 + 1, distlock.ErrInvalid},
-			{1<<53 + 1, nil}, {1 << 53, distlock.ErrStale}, // the same number to Lua
-			{math.MaxInt64 - 1, nil}, {math.MaxInt64, nil}, {math.MaxInt64 - 1, distlock.ErrStale},
+			{9, nil},
+			{9, nil},
+			{8, distlock.ErrStale},
+			{10, nil},
+			{9, distlock.ErrStale},
+			{0, distlock.ErrInvalid},
+			{math.MaxInt64 + 1, distlock.ErrInvalid},
+			{1<<53 + 1, nil},
+			{1 << 53, distlock.ErrStale}, // the same number to Lua
+			{math.MaxInt64 - 1, nil},
+			{math.MaxInt64, nil},
+			{math.MaxInt64 - 1, distlock.ErrStale},
 		} {
 			before := rdb.Get(ctx, key).Val()
 			if err := f.Set(ctx, key, step.token, step.token.String()); !errors.Is(err, step.want) {

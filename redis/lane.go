@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,7 @@ type lane struct {
 	client Client
 	single bool // not shared: each call goes by itself (Cluster: the nodes differ)
 	alone  alone
+	took   atomic.Int64 // the last round trip, a time.Duration; 0: none yet
 
 	mu     sync.Mutex // guards all below
 	queue  []*call
@@ -127,6 +129,9 @@ func (l *lane) run() {
 			return
 		}
 		l.send(calls)
+		if len(calls) > 1 {
+			runtime.Gosched() // their callers come back at once: take them along
+		}
 	}
 }
 
@@ -160,7 +165,9 @@ func (l *lane) send(calls []*call) {
 	}
 	if len(cmds) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
+		start := time.Now()
 		exec(ctx, l.client, cmds)
+		l.took.Store(int64(time.Since(start)))
 		cancel()
 	}
 	for _, c := range calls {

@@ -8,23 +8,67 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// Renew extends holds in one pipeline, beside the session's other calls.
+// Renew extends holds, beside the session's other calls: those on one node in
+// one pipeline, and each node's by itself, so that one that does not answer
+// takes only its own with it.
 func (s *session) Renew(ctx context.Context, holds []distlock.Hold) []error {
-	if len(holds) == 0 {
-		return nil
-	}
-	done := make(chan []error, 1)
-	s.lane.active.Go(func() { done <- s.renew(ctx, holds) })
-	select {
-	case results := <-done:
-		return results
-	case <-ctx.Done():
-	}
 	results := make([]error, len(holds))
+	groups := s.byNode(ctx, holds)
+	done := make(chan renewal, len(groups))
+	for _, g := range groups {
+		s.lane.active.Go(func() {
+			g.results = s.renew(ctx, g.holds)
+			done <- g
+		})
+	}
 	for i := range results {
-		results[i] = ctx.Err()
+		results[i] = errNoAnswer
+	}
+	for range groups {
+		select {
+		case g := <-done:
+			for i, err := range g.results {
+				results[g.where[i]] = err
+			}
+		case <-ctx.Done():
+			return results
+		}
 	}
 	return results
+}
+
+// errNoAnswer is the outcome of a renewal whose node has not answered in time.
+var errNoAnswer = errors.New("no answer")
+
+// A renewal is a part of a batch.
+type renewal struct {
+	holds   []distlock.Hold
+	where   []int // in the batch
+	results []error
+}
+
+// A keyed client knows which node serves a key: *redis.ClusterClient.
+type keyed interface {
+	MasterForKey(ctx context.Context, key string) (*goredis.Client, error)
+}
+
+// byNode parts a batch by the nodes that are taken to serve its holds. A guess
+// that is out of date costs only the company of others: redirections are
+// followed.
+func (s *session) byNode(ctx context.Context, holds []distlock.Hold) map[*goredis.Client]renewal {
+	cluster, isCluster := s.backend.client.(keyed)
+	groups := make(map[*goredis.Client]renewal)
+	for i, h := range holds {
+		var node *goredis.Client
+		if isCluster {
+			lock, _ := s.backend.lockNames(h.Key)
+			node, _ = cluster.MasterForKey(ctx, lock) // nil for those without any
+		}
+		g := groups[node]
+		g.holds, g.where = append(g.holds, h), append(g.where, i)
+		groups[node] = g
+	}
+	return groups
 }
 
 // renew sends the batch, and once more what the server did not understand.

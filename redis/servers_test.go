@@ -94,7 +94,12 @@ func freshPrefix() string { return "test-" + distlock.NewOwner().Text() + ":" }
 // client returns a client of the library, closed at the end.
 func client(t testing.TB, rdb redislock.Client, prefix string, opts ...distlock.Option) *distlock.Client {
 	t.Helper()
-	c, err := distlock.New(redislock.New(rdb, &redislock.Options{Prefix: prefix}), opts...)
+	return clientOf(t, redislock.New(rdb, &redislock.Options{Prefix: prefix}), opts...)
+}
+
+func clientOf(t testing.TB, b distlock.Backend, opts ...distlock.Option) *distlock.Client {
+	t.Helper()
+	c, err := distlock.New(b, opts...)
 	if err != nil {
 		t.Fatal(err)
 	}

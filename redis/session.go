@@ -23,12 +23,16 @@ type session struct {
 
 func newSession(b *Backend) *session {
 	_, isPlain := b.client.(*goredis.Client)
-	return &session{
+	s := &session{
 		backend: b,
-		lane:    lane{client: b.client, single: !isPlain, alone: newAlone(b.client)},
+		lane:    lane{client: b.client, single: !isPlain},
 		hub:     newHub(b.client),
 		closing: make(chan struct{}),
 	}
+	if !b.hooks {
+		s.lane.alone = newAlone(b.client)
+	}
+	return s
 }
 
 // A grant is the State of a Hold.

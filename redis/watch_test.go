@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	redislock "github.com/distlock-go/distlock/redis"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -32,17 +33,20 @@ func (c *counter) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.
 	}
 }
 
+// TestHandOverCommands has two clients want one key by turns. Each round is
+// the refused attempt of the one that comes, the release with its wake-up, and
+// the attempt that is granted.
 func TestHandOverCommands(t *testing.T) {
 	t.Parallel()
 	ctx := within(t, 30*time.Second)
-	const rounds = 100
-	prefix := freshPrefix()
+	const rounds, first = 100, 10 // by then both have subscribed
+	opts := &redislock.Options{Prefix: freshPrefix(), Hooks: true}
 	var count counter
 	var clients [2]*distlock.Client
 	for i := range clients {
 		rdb := connect(t)
 		rdb.AddHook(&count)
-		clients[i] = client(t, rdb, prefix)
+		clients[i] = clientOf(t, redislock.New(rdb, opts))
 	}
 	l, err := clients[0].Acquire(ctx, "k")
 	if err != nil {
@@ -50,7 +54,7 @@ func TestHandOverCommands(t *testing.T) {
 	}
 	var before int64
 	for i := range rounds {
-		if i == 10 { // both have subscribed
+		if i == first {
 			before = count.n.Load()
 		}
 		next := make(chan *distlock.Lease, 1)
@@ -70,10 +74,7 @@ func TestHandOverCommands(t *testing.T) {
 			t.FailNow()
 		}
 	}
-	// Each hand-over: the refused attempt of the waiter that comes, the release
-	// with its wake-up, and the attempt that is granted.
-	per := float64(count.n.Load()-before) / (rounds - 10)
-	if per > 4.3 {
+	if per := float64(count.n.Load()-before) / (rounds - first); per > 4.3 {
 		t.Errorf("%.2f commands a round, want 4: 1 to be told to wait, 3 to hand over", per)
 	}
 }

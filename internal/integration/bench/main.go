@@ -28,8 +28,16 @@ type plan struct {
 }
 
 var (
-	full  = plan{pairs: 24, slice: 300 * time.Millisecond, keys: 10000, leases: 10000, ttl: 6 * time.Second, passes: 2, waiters: []int{1, 8, 32}, turns: 5}
-	quick = plan{pairs: 2, slice: 150 * time.Millisecond, keys: 200, leases: 300, ttl: 3 * time.Second, passes: 1, waiters: []int{1, 8}, turns: 2}
+	full = plan{
+		pairs: 24, slice: 300 * time.Millisecond, keys: 10000,
+		leases: 10000, ttl: 6 * time.Second, passes: 2,
+		waiters: []int{1, 8, 32}, turns: 5,
+	}
+	quick = plan{
+		pairs: 2, slice: 150 * time.Millisecond, keys: 200,
+		leases: 300, ttl: 3 * time.Second, passes: 1,
+		waiters: []int{1, 8}, turns: 2,
+	}
 )
 
 // scenarios in the order in which they run. Each returns the lines of its figures; an

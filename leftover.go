@@ -17,7 +17,7 @@ var recheck = [...]time.Duration{40 * time.Millisecond, 160 * time.Millisecond, 
 
 // firstBound is how long the first try to clean up may take, so that servers
 // that hang hold up the others' leftovers for no longer.
-const firstBound = time.Second
+const firstBound = 400 * time.Millisecond
 
 // afterRenewal is how often a leftover looks whether a renewal is still under
 // way; its bound is a third of the TTL.

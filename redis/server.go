@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/distlock-go/distlock"
-	goredis "github.com/redis/go-redis/v9"
 )
 
 // server is what the server is known to understand. What it turns out not to
@@ -29,8 +28,12 @@ const oldestMajor, oldestMinor = 6, 2
 
 // ask reads the server's version. Who may not ask gets along with scripts.
 func (b *Backend) ask(ctx context.Context) error {
-	cmd := goredis.NewCmd(ctx, "info", "server")
+	cmd := newCommand("info", "server")
 	err := promptly(ctx, func() error { return b.client.Process(ctx, cmd) })
+	if isBroken(err) { // an idle connection that the server had closed
+		cmd = newCommand("info", "server")
+		err = promptly(ctx, func() error { return b.client.Process(ctx, cmd) })
+	}
 	if isAnswer(err, "NOPERM", "ERR unknown command") {
 		b.server.known.Store(true)
 		return nil

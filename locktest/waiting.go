@@ -149,10 +149,10 @@ func (r *row) nothingLeft(key string) {
 
 func waitEndsByContext(r *row) {
 	a, b, c := r.lasting(), r.lasting(), r.lasting()
-	const wait = 100 * time.Millisecond
+	const wait = 600 * time.Millisecond // time enough to be told that the key is held
 	l := r.try(a, r.key)
 	r.refused(b, r.key)
-	for range 10 {
+	for range 4 {
 		start := time.Now()
 		got, err := b.Acquire(r.within(wait), r.key)
 		if got != nil || err == nil {

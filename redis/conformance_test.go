@@ -38,6 +38,7 @@ func harness(t *testing.T, dial dialer, name string) locktest.Harness {
 	opts := &redislock.Options{Prefix: prefix}
 	h := locktest.Harness{
 		TTL:       time.Second,
+		Parallel:  8, // two cores have this and the servers to run
 		LockDelay: 300 * time.Millisecond,
 		Backend:   func(t testing.TB) distlock.Backend { return redislock.New(dial(t, plain), opts) },
 		Delete: func(ctx context.Context, key string) error {

@@ -117,25 +117,3 @@ func TestDeadPortIsToldAtOnce(t *testing.T) {
 	rdb.Close()
 	eventually(t, 5*time.Second, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
 }
-
-// Stands for: goroutines that wait for ever for a server that came back long ago, one
-// for each call that was made while it was away.
-func TestGoroutinesEndOnceTheServerAnswersAgain(t *testing.T) {
-	// Not parallel: it counts the process's goroutines.
-	w := newWire(t, distlock.WithTTL(time.Second))
-	before := runtime.NumGoroutine()
-	for range 5 {
-		leases := acquireMany(t, w.locks, t.Name(), 20)
-		w.link.Set(proxy.Swallow, proxy.Swallow)
-		for _, l := range leases[:5] {
-			go l.Release(within(t, bound)) //nolint:errcheck // it is the goroutine that counts
-		}
-		for i := range 20 {
-			_, _ = w.locks.Acquire(within(t, 10*time.Millisecond), t.Name()+time.Duration(i).String())
-		}
-		eventually(t, 5*time.Second, "the leases are lost", func() bool { return isClosed(leases[19].Done()) })
-		w.restore()
-	}
-	eventually(t, bound, "the goroutines are gone", func() bool { return runtime.NumGoroutine() <= before+2 })
-	release(t, acquire(t, w.locks, t.Name()))
-}

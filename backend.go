@@ -149,7 +149,7 @@ type LossNotifier interface {
 	NotifyLoss(lost func(owner Owner, cause error))
 }
 
-// An Instant is a point in the client's own time: see internal/clock. It has
+// An Instant is a point in the client's own time. It has
 // a meaning only within one process.
 type Instant time.Duration
 

@@ -11,7 +11,7 @@ import (
 // TokenFromContext.
 //
 // Do returns Acquire's error, and then fn was not called; or fn's error,
-// joined with ErrLost if the lease ended before fn returned. A release that
+// joined with ErrLost if the lease was lost before fn returned. A release that
 // the server did not answer is not fn's failure: the trace is told of it, and
 // the client goes on trying behind the call.
 func Do(ctx context.Context, l Locker, key string, fn func(ctx context.Context, lease *Lease) error, opts ...Option) error {

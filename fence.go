@@ -57,7 +57,8 @@ func (f Fencing) String() string {
 
 // A Fence is the resource's side of the check, for a resource that lives in
 // this process. It remembers the largest token it has seen for each key and
-// refuses smaller ones. The zero value is ready; a Fence must not be copied.
+// refuses smaller ones. It must stand where the resource is: a Fence in each of
+// several workers knows nothing of the others' tokens and refuses nobody. The zero value is ready; a Fence must not be copied.
 //
 // A mark has no expiry: it stays for the life of the Fence, about 100 bytes a
 // key. A mark means something only for the tokens of one lock service, so use

@@ -64,7 +64,7 @@ func WithTTL(d time.Duration) Option {
 // WithLockDelay sets for how long nobody gets a key after its holder was lost
 // (crashed, cut off, frozen), and only then: a release frees it at once. It
 // gives a write that the dead holder sent before a time to arrive or to die.
-// Default 0, on Consul 15 s. It postpones every take-over by as much.
+// Default 0, unless the backend says otherwise. It postpones every take-over by as much.
 func WithLockDelay(d time.Duration) Option {
 	return Option{name: "WithLockDelay", apply: func(s *settings) error {
 		if d < 0 {

@@ -36,7 +36,7 @@ type Client interface {
 // Options change defaults.
 type Options struct {
 	// Prefix begins the names of all keys and channels. Default DefaultPrefix.
-	// Up to 128 bytes without braces. Clients with different prefixes do not
+	// Up to 128 bytes without braces and NUL. Clients with different prefixes do not
 	// see each other's locks.
 	Prefix string
 	// Hooks has every command pass the hooks that were added to the client

@@ -33,7 +33,7 @@
 // the tokens still grow. For one that is itself a key in Redis, see Fence.
 //
 // Nothing here waits for replicas or for the disk. A value under a lock's key
-// that is not this library's counts as held, and is never overwritten.
+// that is another string than this library's counts as held, and is never overwritten.
 //
 // # What it costs
 //

@@ -44,8 +44,10 @@ type FenceOptions struct {
 //     an argument is not usable, or the mark is another source's. In all these
 //     cases nothing was changed;
 //   - any other error. The server's own, such as WRONGTYPE, means that the
-//     write failed, with the mark raised; after an error of the network it is
-//     unknown whether it was carried out. No request is repeated.
+//     write failed, or was carried out in part by a script of several; the mark
+//     may be raised. After an error of the network it is unknown whether it was
+//     carried out. No request is repeated. A script's own errors must not begin
+//     with FENCESTALE, FENCEMARK or NOSCRIPT.
 //
 // All are safe for concurrent use.
 type Fence struct {
@@ -74,12 +76,21 @@ func NewFence(client Processor, o *FenceOptions) *Fence {
 	switch {
 	case isNil(client):
 		f.err = distlock.Invalid("client", "nil", "a go-redis client")
+	case isPipeline(client):
+		f.err = distlock.Invalid("client", "a pipeline", "a go-redis client, which answers at once")
+	case isRing(client):
+		f.err = distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
 	case len(f.source) > 128 || strings.ContainsFunc(f.source, isUnprintable):
 		f.err = distlock.Invalid("source", strconv.Quote(f.source), "up to 128 bytes of printable ASCII")
 	default:
 		f.err = checkPrefix(f.prefix)
 	}
 	return f
+}
+
+func isPipeline(client any) bool {
+	_, is := client.(goredis.Pipeliner)
+	return is
 }
 
 func isUnprintable(r rune) bool { return r < ' ' || r > '~' }

@@ -19,8 +19,7 @@ const (
 	// stuckAfter is how long calls stay queued behind a pipeline under way
 	// before they get another one.
 	stuckAfter = 10 * time.Millisecond
-	// pipelineBound is how long a pipeline may take, whatever time-outs the
-	// user's client has. A call in it returns when its own ctx ends.
+	// pipelineBound is how long a pipeline may take: see bounded. A call in it returns when its own ctx ends.
 	pipelineBound = 10 * time.Second
 )
 
@@ -43,7 +42,7 @@ type lane struct {
 	taken  int         // how often calls were taken from the queue
 	stuck  *time.Timer // looks after the queue
 	seen   int         // taken, when stuck was set
-	active sync.WaitGroup
+	active group
 }
 
 // A call is one or two commands that are sent together. Its outcome is the
@@ -85,7 +84,7 @@ func (l *lane) do(ctx context.Context, c *call) error {
 // start has c sent.
 func (l *lane) start(c *call) {
 	if l.single {
-		l.active.Go(func() { l.send([]*call{c}) })
+		l.active.start(func() { l.send([]*call{c}) })
 		return
 	}
 	l.mu.Lock()
@@ -94,7 +93,7 @@ func (l *lane) start(c *call) {
 	switch {
 	case l.busy == 0:
 		l.busy++
-		l.active.Go(l.run)
+		l.active.start(l.run)
 	case len(l.queue) == 1:
 		l.lookAfter()
 	}
@@ -116,7 +115,7 @@ func (l *lane) unstick() {
 	defer l.mu.Unlock()
 	if len(l.queue) > 0 && l.busy > 0 && l.busy < maxLanes && l.taken == l.seen {
 		l.busy++
-		l.active.Go(l.run)
+		l.active.start(l.run)
 	}
 }
 

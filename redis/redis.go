@@ -79,7 +79,7 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	if isNil(b.client) {
 		return t, distlock.Invalid("client", "nil", "a go-redis client")
 	}
-	if _, ok := b.client.(*goredis.Ring); ok {
+	if isRing(b.client) {
 		return t, distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
 	}
 	if err := checkPrefix(b.prefix); err != nil {
@@ -89,8 +89,9 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 }
 
 // Ping asks the server what it is, and takes and gives back a lock on a key of
-// its own: a user without the rights, a read-only replica and a server without
-// memory say so. An error is the server's own.
+// its own: a user who may not do that, a read-only replica and a server without
+// memory say so. Rights that only renewing and waiting need are not tried: see
+// the package's documentation for all of them. An error is the server's own.
 func (b *Backend) Ping(ctx context.Context) error {
 	if err := b.ask(ctx); err != nil {
 		return err
@@ -113,6 +114,11 @@ func checkPrefix(prefix string) error {
 		return distlock.Invalid("prefix", strconv.Quote(prefix), "up to 128 bytes without braces and NUL")
 	}
 	return nil
+}
+
+func isRing(client any) bool {
+	_, is := client.(*goredis.Ring)
+	return is
 }
 
 // isNil reports whether client is nil, or a nil pointer in an interface.

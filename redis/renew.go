@@ -16,7 +16,7 @@ func (s *session) Renew(ctx context.Context, holds []distlock.Hold) []error {
 	groups := s.byNode(ctx, holds)
 	done := make(chan renewal, len(groups))
 	for _, g := range groups {
-		s.lane.active.Go(func() {
+		s.lane.active.start(func() {
 			g.results = s.renew(ctx, g.holds)
 			done <- g
 		})
@@ -103,7 +103,7 @@ func (s *session) pipeline(ctx context.Context, holds []distlock.Hold, how int) 
 	for i, h := range holds {
 		cmds[i] = s.backend.renewCommand(h, how)
 	}
-	exec(ctx, s.backend.client, cmds)
+	exec(ctx, s.lane.client, cmds)
 	results := make([]error, len(holds))
 	for i, cmd := range cmds {
 		results[i] = renewed(cmd.(command))

@@ -25,7 +25,7 @@ func newSession(b *Backend) *session {
 	_, isPlain := b.client.(*goredis.Client)
 	s := &session{
 		backend: b,
-		lane:    lane{client: b.client, single: !isPlain},
+		lane:    lane{client: bounded(b), single: !isPlain},
 		hub:     newHub(b.client),
 		closing: make(chan struct{}),
 	}
@@ -33,6 +33,21 @@ func newSession(b *Backend) *session {
 		s.lane.alone = newAlone(b.client)
 	}
 	return s
+}
+
+// bounded is the client with pipelineBound on its reads, where the user's has no
+// time-out or a longer one: go-redis ends no read with ctx, and one on a dead
+// connection would keep its pipeline for ever. Such a copy has no hooks and is
+// only of a plain client; of others the user's time-outs are all there is.
+func bounded(b *Backend) Client {
+	c, ok := b.client.(*goredis.Client)
+	if !ok || b.hooks {
+		return b.client
+	}
+	if own := c.Options().ReadTimeout; own > 0 && own <= pipelineBound {
+		return b.client
+	}
+	return c.WithTimeout(pipelineBound)
 }
 
 // A grant is the State of a Hold.
@@ -94,7 +109,7 @@ func (s *session) acquireBy(ctx context.Context, r distlock.Request, whole bool)
 	cmd := s.backend.acquireCommand(r, whole)
 	orphan := func() {
 		if _, granted := cmd.Val().(string); granted && cmd.Err() == nil {
-			s.lane.active.Go(func() { s.giveBack(distlock.Hold{Key: r.Key, Owner: r.Owner}) })
+			s.lane.active.start(func() { s.giveBack(distlock.Hold{Key: r.Key, Owner: r.Owner}) })
 		}
 	}
 	if err := s.lane.do(ctx, &call{cmds: []goredis.Cmder{cmd}, orphan: orphan}); err != nil {
@@ -166,8 +181,8 @@ func (s *session) Close(ctx context.Context) error {
 	s.once.Do(func() { close(s.closing) })
 	s.hub.close()
 	return promptly(ctx, func() error {
-		s.hub.active.Wait()
-		s.lane.active.Wait()
+		s.hub.active.wait()
+		s.lane.active.wait()
 		return nil
 	})
 }

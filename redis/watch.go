@@ -21,7 +21,7 @@ type hub struct {
 	kick   chan struct{} // something has changed; capacity 1
 	ctx    context.Context
 	cancel context.CancelFunc
-	active sync.WaitGroup // run, and wake-ups under way
+	active group // run, and wake-ups under way
 
 	mu      sync.Mutex // guards all below
 	topics  map[string]*topic
@@ -63,11 +63,11 @@ func (h *hub) watch(channel string, wake func()) (stop func()) {
 	w := &watcher{wake: wake}
 	t.watchers[w] = struct{}{}
 	if t.heard && t.last.After(t.refused) {
-		h.active.Go(wake) // not under our caller's locks
+		h.active.start(wake) // not under our caller's locks
 	}
 	if !h.running {
 		h.running = true
-		h.active.Go(h.run)
+		h.active.start(h.run)
 	} else if !t.asked {
 		h.nudge()
 	}

@@ -10,5 +10,5 @@ if not held or string.sub(held, 1, 40) ~= ARGV[1] then
 	return 0
 end
 redis.call('DEL', KEYS[1])
-redis.call('PUBLISH', KEYS[2], '')
+redis.pcall('PUBLISH', KEYS[2], '') -- a hint: who may not publish has released all the same
 return 1

@@ -8,7 +8,6 @@ INTEGRATION := internal/integration
 MODULES := . $(INTEGRATION) internal/tools
 SERVERS ?= all
 FUZZTIME ?= 20s
-SOAKTIME ?= 10m
 WITHSERVERS = bin/withservers -servers $(SERVERS)
 
 .PHONY: help
@@ -51,11 +50,6 @@ fmt: bin/gofumpt ## format all Go files
 .PHONY: bench
 bench: bin/withservers ## measure on a real Redis, beside a lock written by hand
 	@bin/withservers -servers redis -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
-
-.PHONY: soak
-soak: ## run the fault tests again and again for SOAKTIME (10m)
-	DISTLOCK_TEST_SOAK=$(SOAKTIME) DISTLOCK_TEST_REQUIRE=1 \
-		go -C $(INTEGRATION) test -race -count=1 -run Soak -v -timeout 0 ./faults/...
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test for FUZZTIME (20s)

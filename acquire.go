@@ -133,6 +133,7 @@ func (a *acquisition) wait(ctx context.Context) (*Lease, error) {
 			told := a.waited
 			l, err := a.attempt(ctx)
 			if err == nil {
+				a.line.failing = 0
 				a.traced(ctx, nil, false)
 				return l, nil
 			}

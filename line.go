@@ -96,7 +96,7 @@ func (c *Client) dropLine(ln *line) {
 // was for this grant. c.mu is held.
 func (c *Client) takeOver(l *Lease) {
 	ln := c.lineFor(l.hold.Key)
-	ln.lease, ln.failing = l, 0
+	ln.lease = l
 	select {
 	case <-ln.wake:
 	default:

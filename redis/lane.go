@@ -19,7 +19,8 @@ const (
 	// stuckAfter is how long calls stay queued behind a pipeline under way
 	// before they get another one.
 	stuckAfter = 10 * time.Millisecond
-	// pipelineBound is how long a pipeline may take: see bounded. A call in it returns when its own ctx ends.
+	// pipelineBound is how long a pipeline may take: see bounded. A call in it
+	// returns when its own ctx ends.
 	pipelineBound = 10 * time.Second
 )
 

@@ -60,8 +60,9 @@ func (l *Lease) Deadline() time.Time {
 }
 
 // Valid reports whether the lease is neither released nor past its deadline.
-// Once false it stays false. It asks no server: it reads a clock, on Linux by a
-// system call of about 0.3 us, since that counts suspended time.
+// Once false it stays false. It asks no server: it reads a clock that counts
+// suspended time, in about 0.06 us, and after each jump of the wall clock once by
+// a system call.
 func (l *Lease) Valid() bool { return l.check() }
 
 // validUntil is the deadline.

@@ -2,8 +2,9 @@
 //
 // A lease must end while its process sleeps. Go's monotonic clock stands
 // still while Linux is suspended, CLOCK_BOOTTIME does not, so elapsed time is
-// the larger of the two. No wall clock is consulted: a step of it, by NTP or
-// by an operator, changes nothing here.
+// monotonic time and what CLOCK_BOOTTIME has run ahead of it. The wall clock's
+// time is never used: a step of it, by NTP or by an operator, changes nothing
+// here.
 package clock
 
 import "time"
@@ -25,13 +26,18 @@ func Monotonic() Clock {
 // machines that are paused from outside, hide the gap from every clock; only
 // the fence at the resource covers those.
 func System() Clock {
-	boot, ok := boottime()
+	first, ok := boottime()
 	if !ok {
 		return Monotonic()
 	}
-	mono := Monotonic()
-	return func() time.Duration {
-		slept, _ := boottime()
-		return max(mono(), slept-boot)
+	start := time.Now()
+	now := func() (wall, mono time.Duration) {
+		t := time.Now()
+		return time.Duration(t.UnixNano()), t.Sub(start)
 	}
+	boot := func() time.Duration {
+		t, _ := boottime()
+		return t
+	}
+	return newSuspendable(now, boot, first).elapsed
 }

@@ -11,8 +11,9 @@
 --        else what is left of the holder's lifetime in milliseconds, an integer, -1 for no end.
 --
 -- A request that arrives twice finds its own owner and answers as the first time. Whatever can fail is
--- checked before the first write. Numbers never pass through tostring, which rounds to 14 digits; sums stay
--- below 2^53, where doubles are exact.
+-- checked before the first write. The token is the clock, put together from TIME's words without passing
+-- through a number, unless the counter is ahead of it; then sums stay below 2^53, where doubles are exact, and
+-- are written by %.0f, as tostring rounds to 14 digits.
 local held = redis.call('GET', KEYS[1])
 if held then
 	if string.sub(held, 1, 40) == ARGV[1] then
@@ -20,17 +21,20 @@ if held then
 	end
 	return redis.call('PTTL', KEYS[1])
 end
-local last = 0
 local counter = redis.call('GET', KEYS[2])
+local time = redis.call('TIME')
+local token = time[1] .. string.sub('00000' .. time[2], -6)
+local unit, expiry = 'PX', ARGV[4]
 if counter then
-	last = string.match(counter, '^%d+$') and tonumber(counter)
-	if not last or last >= 9007199254740991 then
+	local last = tonumber(counter)
+	if not last or not (last < 9007199254740991) then -- so that NaN fails, too
 		return redis.error_reply('ERR distlock: the token counter is damaged or used up')
 	end
+	if last >= tonumber(token) then
+		token = string.format('%.0f', last + 1)
+		unit, expiry = 'PXAT', string.format('%.0f', math.floor(last / 1000) + ARGV[4])
+	end
 end
-local time = redis.call('TIME')
-local token = math.max(last + 1, time[1] * 1000000 + time[2])
-local text = string.format('%.0f', token)
-redis.call('SET', KEYS[2], text, 'PXAT', string.format('%.0f', math.floor(token / 1000) + ARGV[4]))
-redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. text .. ' ' .. ARGV[2], 'NX', 'PX', ARGV[3])
-return text
+redis.call('SET', KEYS[2], token, unit, expiry)
+redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. token .. ' ' .. ARGV[2], 'NX', 'PX', ARGV[3])
+return token

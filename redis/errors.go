@@ -31,12 +31,15 @@ func certain(err error) error {
 // isBroken reports whether a connection turned out to be closed: by a server
 // that was restarted, or that ends idle connections.
 func isBroken(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
-		errors.Is(err, net.ErrClosed)
+	return err != nil && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
+		errors.Is(err, net.ErrClosed))
 }
 
 // isTimeout reports whether the answer was waited for in vain.
 func isTimeout(err error) bool {
+	if err == nil {
+		return false
+	}
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
@@ -53,6 +56,9 @@ func isNoScript(err error) bool { return isAnswer(err, "NOSCRIPT") }
 
 // isAnswer reports whether err is the server's and begins with one of these.
 func isAnswer(err error, prefixes ...string) bool {
+	if err == nil {
+		return false
+	}
 	var answer goredis.Error
 	if !errors.As(err, &answer) {
 		return false

@@ -81,7 +81,7 @@ func (a *acquisition) run(ctx context.Context, opts []Option, wait bool) (*Lease
 		return nil, ended(ctx)
 	}
 	c.mu.Lock()
-	if c.isClosed {
+	if c.isClosing() {
 		c.mu.Unlock()
 		return nil, ErrClosed
 	}

@@ -94,7 +94,7 @@ func (c *Client) workOff() {
 		if len(c.agenda.entries) > 0 {
 			idle = false
 			sleep = min(sleep, max(c.agenda.entries[0].slot().at.Sub(now), 0))
-		} else if idle || c.isClosed {
+		} else if idle || c.isClosing() {
 			c.agenda.running = false
 			c.unlock()
 			return

@@ -154,7 +154,7 @@ func (a *acquisition) begin(s *session, cancel context.CancelFunc) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.isClosed:
+	case c.isClosing():
 		return Refused(ErrClosed)
 	case s.over:
 		return errSessionOver

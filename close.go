@@ -24,9 +24,8 @@ const maxClosers = 64
 // client stays open.
 func (c *Client) Close(ctx context.Context) error {
 	c.mu.Lock()
-	first := !c.isClosed
+	first := !c.isClosing()
 	if first {
-		c.isClosed = true
 		close(c.closing)
 		for l := range c.leases {
 			c.end(l, ErrReleased)

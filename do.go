@@ -32,7 +32,7 @@ func Do(ctx context.Context, l Locker, key string, fn func(ctx context.Context, 
 func (l *Lease) do(ctx context.Context, fn func(context.Context, *Lease) error) (err error) {
 	c := l.client
 	c.mu.Lock()
-	closed := c.isClosed
+	closed := c.isClosing()
 	if !closed {
 		c.running.Add(1)
 	}

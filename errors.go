@@ -30,8 +30,9 @@ var (
 	ErrInvalid = errors.New("invalid argument")
 )
 
-// Error is the one wrapper around every error that leaves a Client or a Lease
-// (a Fence needs none: its errors name the key by themselves).
+// Error is the one wrapper around every error that leaves a Client or a Lease,
+// but for Lease.Err and contexts of leases after a release, which say just
+// ErrReleased. (A Fence needs none: its errors name the key by themselves.)
 // It says what was tried on which key; Err says why it failed and matches the
 // sentinels above or the service's own error.
 type Error struct {

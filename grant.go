@@ -49,7 +49,7 @@ func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instan
 	switch {
 	case gaveUp != nil:
 		return gaveUp
-	case c.isClosed:
+	case c.isClosing():
 		return ErrClosed
 	case l.lostErr != nil || s.over:
 		return errSessionOver

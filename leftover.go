@@ -109,7 +109,7 @@ func (d *dust) next() (f *leftover) {
 func (c *Client) cleaner() {
 	c.mu.Lock()
 	for f := c.dust.next(); f != nil; f = c.dust.next() {
-		closing := c.isClosed
+		closing := c.isClosing()
 		gone := f.session.over && f.lease != nil
 		c.unlock()
 		var err error

@@ -48,13 +48,12 @@ type Client struct {
 	trace    Trace
 	now      func() Instant
 
-	closing chan struct{}   // closed when Close begins
+	closing chan struct{}   // closed when Close begins, under mu
 	closed  chan struct{}   // closed when Close has done everything
 	base    context.Context // of requests that clean up; ends some time after Close began
 	endBase context.CancelFunc
 
 	mu        sync.Mutex // guards all below, and the fields of its sessions, lines and leases that say so
-	isClosed  bool
 	reporting bool // a goroutine tells the trace of losses
 	sessions  map[Terms]*session
 	lines     map[string]*line
@@ -64,7 +63,7 @@ type Client struct {
 	after     []func() // to be run by unlock
 	dust      dust
 	losses    []LostInfo     // that the trace has not been told of
-	ops       sync.WaitGroup // calls to acquire; Add under mu, and not once isClosed
+	ops       sync.WaitGroup // calls to acquire; Add under mu, and not once Close has begun
 	running   sync.WaitGroup // functions of Do; likewise
 	work      sync.WaitGroup // background goroutines
 }
@@ -122,18 +121,32 @@ func newSettings(b Backend, opts []Option) (settings, error) {
 
 // Ping asks the server whether this client can work with it: reachable, of a
 // version the backend supports, with the rights it needs. It takes no lock.
-// Call it at start-up to learn early what the first Acquire would tell.
+// Call it at start-up to learn early what the first Acquire would tell. Close
+// cuts it short.
 func (c *Client) Ping(ctx context.Context) error {
 	if c.isClosing() {
 		return c.fail("ping", "", ErrClosed)
 	}
-	if err := c.backend.Ping(ctx); err != nil {
-		if ctx.Err() == nil {
-			err = inner(err)
+	pctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with the call
+		select {
+		case <-c.closing:
+			cancel()
+		case <-pctx.Done():
 		}
-		return c.fail("ping", "", err)
+	}()
+	err := c.backend.Ping(pctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+	case c.isClosing():
+		err = ErrClosed
+	default:
+		err = inner(err)
 	}
-	return nil
+	return c.fail("ping", "", err)
 }
 
 // isClosing reports whether Close has begun.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -167,4 +168,19 @@ func TestPing(t *testing.T) {
 	if !errors.As(err, &e) || e.Op != "ping" || err.Error() != "distlock: ping (memory): connection reset" {
 		t.Errorf("got %q", err)
 	}
+}
+
+func TestCloseCutsPingShort(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := memory.New()
+		b.SetHooks(memory.Hooks{Before: on(memory.Ping, hang)})
+		c := newClient(t, b)
+		ping := make(chan error)
+		go func() { ping <- c.Ping(t.Context()) }()
+		synctest.Wait()
+		is(t, "Close", c.Close(t.Context()), nil)
+		err := <-ping
+		is(t, "Ping", err, distlock.ErrClosed)
+		isNot(t, "Ping", err, context.Canceled)
+	})
 }

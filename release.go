@@ -115,7 +115,7 @@ func (l *Lease) outcome() error {
 		return l.lostErr
 	case l.released:
 		return ErrReleased
-	case l.session.over && c.isClosed: // an earlier release had no answer
+	case l.session.over && c.isClosing(): // an earlier release had no answer
 		return ErrClosed
 	case l.session.over: // and with it the key
 		return lost(errSessionOver)

@@ -110,7 +110,7 @@ func (c *Client) use(ctx context.Context, terms Terms) (*session, error) {
 
 // find returns the session under key or begins to open one. c.mu is held.
 func (c *Client) find(key, terms Terms) (*session, error) {
-	if c.isClosed {
+	if c.isClosing() {
 		return nil, ErrClosed
 	}
 	if s := c.sessions[key]; s != nil {
@@ -180,7 +180,7 @@ func (s *session) open() {
 	switch {
 	case err == nil && ended:
 		err = errSessionOver
-	case err == nil && c.isClosed:
+	case err == nil && c.isClosing():
 		err = ErrClosed
 	}
 	s.err = err

@@ -16,7 +16,6 @@ func (r *row) again() time.Duration { return soon + r.h.Reconnect }
 func acquireReplyLost(r *row) {
 	a, link := r.linked(r.long())
 	b := r.lasting()
-	r.release(r.acquire(a, r.key+"/warm-up"))
 	for name, f := range acquirers(a) {
 		key := r.key + "/" + name
 		link.SwallowReplies()
@@ -160,7 +159,6 @@ func waitOverOutage(r *row) {
 		},
 	}))
 	b := r.lasting()
-	r.release(r.acquire(a, r.key+"/warm-up")) // the outage is to strike the wait, not the connecting
 	l := r.acquire(b, r.key)
 	results := r.wait(r.ctx, a, r.key)
 	select {

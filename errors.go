@@ -28,6 +28,11 @@ var (
 	ErrClosed = errors.New("client closed")
 	// ErrInvalid: an argument is out of its bounds. Nothing was sent.
 	ErrInvalid = errors.New("invalid argument")
+	// ErrSource: a token is of another lock source than the mark it was to be
+	// compared with. Tokens of two sources have no order: nothing was compared
+	// and nothing changed. It matches ErrInvalid too. An operator has to decide,
+	// see the Reset of the fence at hand.
+	ErrSource = fmt.Errorf("%w: token of another lock source", ErrInvalid)
 )
 
 // Error is the one wrapper around every error that leaves a Client or a Lease,
@@ -150,4 +155,4 @@ func (e *causeError) Is(target error) bool {
 
 func (e *causeError) As(target any) bool { return errors.As(e.err, target) }
 
-var sentinels = []error{ErrHeld, ErrLost, ErrReleased, ErrStale, ErrNoFencing, ErrClosed, ErrInvalid}
+var sentinels = []error{ErrHeld, ErrLost, ErrReleased, ErrStale, ErrNoFencing, ErrClosed, ErrInvalid, ErrSource}

@@ -7,6 +7,12 @@ go 1.26.0
 replace github.com/distlock-go/distlock => ../..
 
 require (
+	github.com/go-sql-driver/mysql v1.10.1 // sqlfence's tests on MariaDB, over database/sql
+	github.com/jackc/pgx/v5 v5.12.0 // sqlfence's tests on PostgreSQL, over database/sql
+	modernc.org/sqlite v1.62.0 // sqlfence's tests and examples on SQLite, without cgo
+)
+
+require (
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
 	github.com/moby/moby/api v1.56.1 // types in the signatures of testcontainers-go and the client
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
@@ -62,4 +68,20 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+)
+
+require (
+	filippo.io/edwards25519 v1.2.0 // indirect
+	github.com/dustin/go-humanize v1.1.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
+	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/ncruces/go-strftime v1.1.0 // indirect
+	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	modernc.org/libc v1.80.1 // indirect
+	modernc.org/mathutil v1.7.1 // indirect
+	modernc.org/memory v1.12.1 // indirect
 )

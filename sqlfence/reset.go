@@ -1,0 +1,80 @@
+package sqlfence
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/distlock-go/distlock"
+)
+
+// Reset makes the mark of key one of this fence's source, at 0: every token of
+// this source passes, and those of the source before are errors from now on.
+//
+// It is an operator's tool, for a move to another lock service, or after the
+// present one was restored from a backup and hands out smaller tokens again. In
+// the second case nothing but you can tell the old holders' tokens from the new
+// ones, so end all holders first, or give the restored service another name.
+func (f *Fence) Reset(ctx context.Context, tx *sql.Tx, key string) error {
+	if err := f.valid(key, tx != nil); err != nil {
+		return f.failed(key, err)
+	}
+	args := []any{key, f.source}
+	if f.dialect == MySQL {
+		args = []any{[]byte(key), []byte(f.source), []byte(f.source)}
+	}
+	_, err := tx.ExecContext(ctx, f.sql["reset"], args...)
+	return f.failed(key, err)
+}
+
+// ResetAll is Reset for every key that has a mark. It returns how many those
+// were. A key without one needs none: it takes the first token's source.
+func (f *Fence) ResetAll(ctx context.Context, tx *sql.Tx) (int64, error) {
+	const every = "*"
+	if err := f.valid(every, tx != nil); err != nil {
+		return 0, f.failed(every, err)
+	}
+	var source any = f.source
+	if f.dialect == MySQL {
+		source = []byte(f.source)
+	}
+	n, err := affected(tx.ExecContext(ctx, f.sql["resetall"], source))
+	return n, f.failed(every, err)
+}
+
+// advanceTries bounds how often AdvanceDB begins a transaction.
+const advanceTries = 20
+
+// AdvanceDB is Advance in a transaction of its own, which it commits, and runs
+// again while it loses races, up to 20 times. It is for a take-over of several
+// databases and for services that are handed a token: see httpfence. After an
+// error that is none of the sentinels it is unknown whether the mark was raised;
+// to call it again is safe.
+func (f *Fence) AdvanceDB(ctx context.Context, db *sql.DB, key string, t distlock.Token) error {
+	if db == nil {
+		return f.failed(key, distlock.Invalid("database", "nil", "one that is open"))
+	}
+	var err error
+	for range advanceTries {
+		err = f.advanceOnce(ctx, db, key, t)
+		if !f.dialect.Retryable(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w (%d times)", err, advanceTries)
+}
+
+func (f *Fence) advanceOnce(ctx context.Context, db *sql.DB, key string, t distlock.Token) error {
+	if err := f.valid(key, true); err != nil {
+		return f.failed(key, err) // not even a transaction begun
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return f.failed(key, err)
+	}
+	defer tx.Rollback() // after Commit, of nothing
+	if err := f.Advance(ctx, tx, key, t); err != nil {
+		return err
+	}
+	return f.failed(key, tx.Commit())
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -87,8 +86,8 @@ func timed(f func()) time.Duration {
 
 // Stands for: a port where nobody listens is retried in silence.
 func TestDeadPortIsToldAtOnce(t *testing.T) {
-	// Not parallel: it counts the process's goroutines.
-	before := runtime.NumGoroutine()
+	// Not parallel: it looks at the process's goroutines.
+	before := goroutines()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -115,5 +114,5 @@ func TestDeadPortIsToldAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	rdb.Close()
-	eventually(t, 5*time.Second, "no goroutine is left", func() bool { return runtime.NumGoroutine() <= before })
+	checkEnded(t, 5*time.Second, before)
 }

@@ -26,17 +26,22 @@ type wire struct {
 // the next request goes out as a request and not as the making of a connection.
 func newWire(t testing.TB, opts ...distlock.Option) *wire {
 	t.Helper()
+	return newWireOf(t, goredis.Options{}, opts...)
+}
+
+// newWireOf is newWire with options of the go-redis client.
+func newWireOf(t testing.TB, of goredis.Options, opts ...distlock.Option) *wire {
+	t.Helper()
 	s := healthyServer(t)
 	w := &wire{t: t, server: s, link: s.Proxy(t), direct: dial(t, s.Addr())}
-	rdb := goredis.NewClient(&goredis.Options{
-		Addr: w.link.Addr(),
-		Dialer: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			if w.around.Load() {
-				addr = s.Addr()
-			}
-			return new(net.Dialer).DialContext(ctx, network, addr)
-		},
-	})
+	of.Addr = w.link.Addr()
+	of.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if w.around.Load() {
+			addr = s.Addr()
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	rdb := goredis.NewClient(&of)
 	t.Cleanup(func() { rdb.Close() })
 	w.locks = lockOn(t, rdb, opts...)
 	t.Cleanup(w.restore) // before the client closes, so that it can

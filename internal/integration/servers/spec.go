@@ -27,6 +27,8 @@ type Spec struct {
 	// Ready returns nil when the server at addr serves. It is polled, each time
 	// with a short deadline.
 	Ready func(ctx context.Context, addr string) error
+
+	clock bool // see WithClock
 }
 
 // Launch starts one server and waits until it serves. On failure nothing is left
@@ -36,6 +38,9 @@ func (s Spec) Launch(ctx context.Context) (*Server, error) {
 		return nil, err
 	}
 	image, err := s.Image.resolve(ctx)
+	if err == nil && s.clock {
+		s, err = s.withLibrary()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}

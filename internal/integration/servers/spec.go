@@ -29,6 +29,7 @@ type Spec struct {
 	Ready func(ctx context.Context, addr string) error
 
 	place place // set by an EnsembleSpec
+	clock bool  // see WithClock
 }
 
 // Launch starts one server and waits until it serves. On failure nothing is left
@@ -38,6 +39,9 @@ func (s Spec) Launch(ctx context.Context) (*Server, error) {
 		return nil, err
 	}
 	image, err := s.Image.resolve(ctx)
+	if err == nil && s.clock {
+		s, err = s.withLibrary()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}

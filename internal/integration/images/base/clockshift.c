@@ -4,8 +4,11 @@
 //	LD_PRELOAD=/usr/local/lib/clockshift.so
 //	echo -3600000 >/clock-shift     # in the container: an hour back, in ms
 //
-// No file means no shift; a file that is just being written, the last one.
+// Without a file there is no shift; while one is being replaced, the last one.
 // The monotonic clock is left alone, as it would be by an NTP step or an operator.
+//
+// The harness compiles it on the host too, for images that do not have it: so it takes
+// nothing from the C library that an older one than the host's might not have.
 //
 // Why not libfaketime: it hangs at startup with jemalloc, which Redis uses
 // (wolfcw/libfaketime#130). jemalloc reads the clock while it initializes, so
@@ -13,25 +16,30 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+static long long number(const char *text) {
+	long long n = 0;
+	int negative = *text == '-';
+	for (text += negative; *text >= '0' && *text <= '9'; text++)
+		n = 10 * n + (*text - '0');
+	return negative ? -n : n;
+}
 
 static long long shift_ms(void) {
 	static long long shift;
 	char text[32];
 	int saved = errno; // callers do not expect a clock to change it
 	int fd = open("/clock-shift", O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		errno = saved;
-		return 0;
-	}
-	ssize_t n = read(fd, text, sizeof text - 1);
-	close(fd);
-	if (n > 0) {
-		text[n] = 0;
-		shift = strtoll(text, NULL, 10);
+	if (fd >= 0) {
+		ssize_t n = read(fd, text, sizeof text - 1);
+		close(fd);
+		if (n > 0) {
+			text[n] = 0;
+			shift = number(text);
+		}
 	}
 	errno = saved;
 	return shift;

@@ -93,41 +93,51 @@ const workerCount = 3
 type blow struct {
 	name   string
 	weight int
+	// strike hits the worker or server that has the number i, counted round and round.
 	strike func(n *nemesis, ctx context.Context, i int, d time.Duration)
 }
 
 var blows = []blow{
 	{"stop a worker", 4, func(n *nemesis, ctx context.Context, i int, d time.Duration) {
-		n.workers[i].signal(syscall.SIGSTOP)
+		n.workers[i%workerCount].signal(syscall.SIGSTOP)
 		pause(ctx, d)
-		n.workers[i].signal(syscall.SIGCONT)
+		n.workers[i%workerCount].signal(syscall.SIGCONT)
 	}},
 	{"kill a worker", 1, func(n *nemesis, _ context.Context, i int, _ time.Duration) {
-		n.workers[i].kill()
-		n.workers[i] = n.spawn()
+		n.workers[i%workerCount].kill()
+		n.workers[i%workerCount] = n.spawn()
 	}},
-	{"restart a server", 2, func(n *nemesis, _ context.Context, _ int, _ time.Duration) {
-		servers.Do(n.t, n.service.restarts[rand.IntN(len(n.service.restarts))])
+	{"restart a server", 2, func(n *nemesis, ctx context.Context, i int, d time.Duration) {
+		node := n.service.nodes[i%len(n.service.nodes)]
+		servers.Do(n.t, node.Kill)
+		pause(ctx, d)
+		servers.Do(n.t, node.Start)
+	}},
+	{"freeze a server", 1, func(n *nemesis, ctx context.Context, i int, d time.Duration) {
+		node := n.service.nodes[i%len(n.service.nodes)]
+		servers.Do(n.t, node.Pause)
+		pause(ctx, d)
+		servers.Do(n.t, node.Resume)
 	}},
 	{"swallow", 2, modes(proxy.Swallow, proxy.Swallow)},
 	{"swallow replies", 2, modes(proxy.Pass, proxy.Swallow)},
 	{"hold requests", 1, modes(proxy.Hold, proxy.Pass)},
 	{"hold replies", 1, modes(proxy.Pass, proxy.Hold)},
 	{"cut", 1, func(n *nemesis, ctx context.Context, i int, d time.Duration) {
-		for _, l := range n.workers[i].links {
+		for _, l := range n.workers[i%workerCount].links {
 			l.Cut()
 		}
 		pause(ctx, d/4)
-		n.workers[i].set(proxy.Pass, proxy.Pass)
+		n.workers[i%workerCount].set(proxy.Pass, proxy.Pass)
 	}},
 }
 
 // modes is a blow to a worker's network.
 func modes(requests, replies proxy.Mode) func(*nemesis, context.Context, int, time.Duration) {
 	return func(n *nemesis, ctx context.Context, i int, d time.Duration) {
-		n.workers[i].set(requests, replies)
+		n.workers[i%workerCount].set(requests, replies)
 		pause(ctx, d)
-		n.workers[i].set(proxy.Pass, proxy.Pass)
+		n.workers[i%workerCount].set(proxy.Pass, proxy.Pass)
 	}
 }
 
@@ -145,7 +155,7 @@ func (n *nemesis) rage(ctx context.Context) {
 		}
 		b := deck[0]
 		deck = deck[1:]
-		b.strike(n, ctx, rand.IntN(len(n.workers)), rand.N(2*n.target.ttl))
+		b.strike(n, ctx, rand.IntN(1<<10), rand.N(2*n.target.ttl))
 		n.done[b.name]++
 		pause(ctx, rand.N(n.target.ttl/4))
 	}

@@ -47,10 +47,11 @@ func TestSoak(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), *soak)
 			defer cancel()
 			n.rage(ctx)
+			peace := time.Now()
 			for _, p := range n.workers {
 				p.end()
 			}
-			t.Log(n.done)
+			t.Logf("%v; the workers ended within %v", n.done, time.Since(peace))
 			r.report(t)
 			checkQuiet(t, tg, s)
 		})

@@ -27,8 +27,8 @@ type target struct {
 // A service is a target's servers that run.
 type service struct {
 	addrs []string
-	// restarts are ways to kill and start again some server.
-	restarts []func(context.Context) error
+	// nodes are killed and started again, one at a time.
+	nodes []*servers.Server
 	// keeps says that no restart lets the service forget or free a lock before its time.
 	keeps bool
 	// left names what the service has of locks that nobody holds, such as keys and
@@ -48,9 +48,9 @@ func startRedis(spec servers.Spec, keeps bool) func(*testing.T) service {
 		rdb := goredis.NewClient(&goredis.Options{Addr: s.Addr()})
 		t.Cleanup(func() { rdb.Close() })
 		return service{
-			addrs:    s.Addrs(),
-			restarts: []func(context.Context) error{restart(s)},
-			keeps:    keeps,
+			addrs: s.Addrs(),
+			nodes: []*servers.Server{s},
+			keeps: keeps,
 			left: func(ctx context.Context) ([]string, error) {
 				keys, err := rdb.Keys(ctx, "*").Result()
 				if err != nil {
@@ -67,14 +67,4 @@ func startRedis(spec servers.Spec, keeps bool) func(*testing.T) service {
 func connectRedis(addrs []string) (distlock.Backend, func() error) {
 	rdb := goredis.NewClient(&goredis.Options{Addr: addrs[0]})
 	return redislock.New(rdb, nil), rdb.Close
-}
-
-// restart kills a server and starts it with what it has on disk.
-func restart(s *servers.Server) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if err := s.Kill(ctx); err != nil {
-			return err
-		}
-		return s.Start(ctx)
-	}
 }

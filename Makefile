@@ -8,6 +8,7 @@ INTEGRATION := internal/integration
 MODULES := . $(INTEGRATION) internal/tools
 SERVERS ?= all
 FUZZTIME ?= 20s
+SOAK ?= 10m
 WITHSERVERS = bin/withservers -servers $(SERVERS)
 
 .PHONY: help
@@ -50,6 +51,10 @@ fmt: bin/gofumpt ## format all Go files
 .PHONY: bench
 bench: bin/withservers ## measure on a real Redis, beside a lock written by hand
 	@bin/withservers -servers redis -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
+
+.PHONY: soak
+soak: ## run workers and a nemesis on real servers for SOAK (10m)
+	go -C $(INTEGRATION) test -race -count 1 -timeout 0 -v ./soak -soak $(SOAK)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test for FUZZTIME (20s)

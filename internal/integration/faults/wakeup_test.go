@@ -30,8 +30,14 @@ func await(t *testing.T, locks *distlock.Client, key string) *waiting {
 	return w
 }
 
-// gets ends the test unless the waiter has the key within d.
+// gets ends the test unless the waiter has the key within d. It is given back.
 func (w *waiting) gets(t *testing.T, d time.Duration) {
+	t.Helper()
+	release(t, w.take(t, d))
+}
+
+// take returns the lease that the waiter has within d, or ends the test.
+func (w *waiting) take(t *testing.T, d time.Duration) *distlock.Lease {
 	t.Helper()
 	start := time.Now()
 	select {
@@ -40,9 +46,10 @@ func (w *waiting) gets(t *testing.T, d time.Duration) {
 			t.FailNow()
 		}
 		t.Logf("the waiter had it after %v", time.Since(start))
-		release(t, l)
+		return l
 	case <-time.After(d):
 		t.Fatalf("the waiter does not have the free key after %v", d)
+		return nil
 	}
 }
 

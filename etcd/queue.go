@@ -1,0 +1,222 @@
+package etcd
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+const (
+	// enterBound is how long the request for a place may take.
+	enterBound = 10 * time.Second
+	// pollEvery is how often a waiter looks for itself, whatever its watch
+	// says: the member that serves the watch may be dead.
+	pollEvery = time.Second
+	// retryAfter is the pause after a read that failed.
+	retryAfter = 100 * time.Millisecond
+)
+
+// A queue is one request in the queue of its lock.
+type queue struct {
+	session *session
+	request distlock.Request
+	dir     string // the directory of the lock
+	own     string // the name of the session's key in it
+}
+
+func (s *session) queue(r distlock.Request) *queue {
+	dir := s.backend.directory(r.Key)
+	return &queue{session: s, request: r, dir: dir, own: s.name(dir)}
+}
+
+func (q *queue) put() clientv3.Op {
+	return clientv3.OpPut(q.own, value(q.request), clientv3.WithLease(q.session.lease))
+}
+
+// A place is where a request stands.
+type place struct {
+	created int64  // create revision of the own key; 0: it is not there
+	before  string // name of the key that must go first; "": none
+	older   int64  // its create revision: the same name may come again behind ours
+	at      int64  // the revision at which this was so
+}
+
+func (p place) isFirst() bool { return p.created > 0 && p.before == "" }
+
+// Acquire takes a place in the queue and waits until it is the first. The
+// place is kept through failures of the cluster: the session's end is what
+// ends the wait then. One that is deleted behind our back is taken anew.
+//
+// Where the session's key is there for another acquisition, say one that was
+// given up and whose key is about to be deleted, that is waited for before.
+func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
+	q := s.queue(r)
+	p, err := q.enter(ctx)
+	for err == nil && !p.isFirst() {
+		if p.before != "" {
+			err = q.await(ctx, p)
+		}
+		if err == nil {
+			p, err = q.next(ctx, p)
+		}
+	}
+	if err != nil {
+		return distlock.Hold{}, err
+	}
+	return s.granted(r, q.own, p.created), nil
+}
+
+// enter puts the own key unless the name is taken, and says where it stands.
+// Only its errors may be refusals: later ones leave the key.
+func (q *queue) enter(ctx context.Context) (place, error) {
+	ctx, cancel := context.WithTimeout(ctx, enterBound)
+	defer cancel()
+	absent := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(q.own), "=", 0)}
+	resp, err := q.session.backend.client.Txn(ctx).
+		If(isFree(q.dir)).
+		Then(q.put()).
+		Else(clientv3.OpTxn(absent, []clientv3.Op{q.put()}, nil), clientv3.OpGet(q.dir, newestFirst(2)...)).
+		Commit()
+	if err != nil {
+		return place{}, judge(err)
+	}
+	at := resp.Header.Revision
+	if resp.Succeeded {
+		return place{created: at, at: at}, nil
+	}
+	if p, ok := q.find(resp.Responses[1].GetResponseRange().Kvs, at); ok {
+		return p, nil
+	}
+	return q.look(ctx, 0)
+}
+
+// newestFirst lists at most limit keys of a directory; 0 is no limit. With
+// values: a server from 3.7 on leaves the leases out of a list of keys only.
+func newestFirst(limit int64) []clientv3.OpOption {
+	return []clientv3.OpOption{
+		clientv3.WithPrefix(), clientv3.WithLimit(limit),
+		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortDescend),
+	}
+}
+
+// find looks for the own key in a part of the queue, newest first. It reports
+// whether it and the one before are there.
+func (q *queue) find(kvs []*mvccpb.KeyValue, at int64) (place, bool) {
+	p := place{at: at}
+	for _, kv := range kvs {
+		switch {
+		case string(kv.Key) == q.own && !belongs(kv.Value, q.request.Owner):
+			p.before, p.older = q.own, kv.CreateRevision
+			return p, true
+		case string(kv.Key) == q.own:
+			p.created = kv.CreateRevision
+		case p.created > 0 && kv.Lease != 0:
+			p.before, p.older = string(kv.Key), kv.CreateRevision
+			return p, true
+		}
+	}
+	return p, false
+}
+
+// look reads where the own key stands, without reading the whole queue where
+// its create revision is known.
+func (q *queue) look(ctx context.Context, created int64) (place, error) {
+	client := q.session.backend.client
+	if created > 0 {
+		resp, err := client.Get(ctx, q.dir, append(newestFirst(2), clientv3.WithMaxCreateRev(created))...)
+		if err != nil {
+			return place{}, err
+		}
+		if p, ok := q.find(resp.Kvs, resp.Header.Revision); ok || len(resp.Kvs) < 2 {
+			return p, nil
+		}
+	}
+	resp, err := client.Get(ctx, q.dir, newestFirst(0)...)
+	if err != nil {
+		return place{}, err
+	}
+	p, _ := q.find(resp.Kvs, resp.Header.Revision)
+	return p, nil
+}
+
+// await returns nil when it is worth to look again: the key before the own one
+// is gone, or the own one is, or the watch cannot tell any more.
+func (q *queue) await(ctx context.Context, p place) error {
+	w := q.session.watch(ctx, p.before)
+	defer w.stop()
+	timer := time.NewTimer(pollIn())
+	defer timer.Stop()
+	events := w.events
+	for {
+		polled := false
+		select {
+		case resp, ok := <-events:
+			switch {
+			case len(resp.Events) > 0 || resp.CompactRevision > 0:
+				return nil
+			case !ok || resp.Err() != nil:
+				events = nil // the timer is next
+				continue
+			case !resp.Created || resp.Header.Revision <= p.at:
+				continue // nothing has happened before it began
+			}
+		case <-timer.C:
+			polled = true
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		there, err := q.bothThere(ctx, p)
+		switch {
+		case err != nil && !passes(err):
+			return err
+		case err == nil && !there, polled && events == nil:
+			return nil
+		}
+		timer.Reset(pollIn())
+	}
+}
+
+// pollIn is a little random, so that waiters do not poll all at once.
+func pollIn() time.Duration { return pollEvery - rand.N(pollEvery/4) }
+
+// bothThere reports whether the own key and the one before are, at a cost that
+// does not depend on the queue's length.
+func (q *queue) bothThere(ctx context.Context, p place) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollEvery)
+	defer cancel()
+	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(p.before), "=", p.older)}
+	if p.created > 0 {
+		conditions = append(conditions, clientv3.Compare(clientv3.CreateRevision(q.own), "=", p.created))
+	}
+	resp, err := q.session.backend.client.Txn(ctx).If(conditions...).Commit()
+	return err == nil && resp.Succeeded, err
+}
+
+// next looks again, as often as it takes to get an answer, and takes a new
+// place where there is none.
+func (q *queue) next(ctx context.Context, p place) (place, error) {
+	for p.created > 0 {
+		lctx, cancel := context.WithTimeout(ctx, pollEvery)
+		now, err := q.look(lctx, p.created)
+		cancel()
+		switch {
+		case err == nil && now.created > 0:
+			return now, nil
+		case err == nil:
+			p.created = 0
+			continue
+		case !passes(err):
+			return p, err
+		}
+		select {
+		case <-time.After(retryAfter):
+		case <-ctx.Done():
+			return p, ctx.Err()
+		}
+	}
+	return q.enter(ctx)
+}

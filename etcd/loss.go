@@ -113,7 +113,7 @@ func (s *session) lookForKeys(lost func(distlock.Owner, error)) bool {
 		return false
 	}
 	for _, g := range s.unseen(resp.Keys) {
-		if s.isGone(ctx, g) {
+		if s.isLost(ctx, g) {
 			s.forget(g)
 			lost(g.owner, errKeyGone)
 		}
@@ -132,7 +132,7 @@ func (s *session) beginRound() bool {
 
 // unseen returns the grants that are not among the lease's keys. In a
 // namespace, a client of which only the KV is wrapped gets the keys' full
-// names; then all are unseen, and isGone knows.
+// names; then all are unseen, and isLost knows.
 func (s *session) unseen(names [][]byte) (missing []*grant) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +149,8 @@ func (s *session) unseen(names [][]byte) (missing []*grant) {
 	return missing
 }
 
-// isGone asks for a key by itself: a member may be behind in what it lists.
-func (s *session) isGone(ctx context.Context, g *grant) bool {
+// isLost asks for a key by itself: a member may be behind in what it lists.
+func (s *session) isLost(ctx context.Context, g *grant) bool {
 	resp, err := s.backend.client.Txn(ctx).If(g.isThere()).Commit()
 	return err == nil && !resp.Succeeded
 }

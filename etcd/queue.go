@@ -3,6 +3,7 @@ package etcd
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -42,10 +43,21 @@ type place struct {
 	created int64  // create revision of the own key; 0: it is not there
 	before  string // name of the key that must go first; "": none
 	older   int64  // its create revision: the same name may come again behind ours
+	isNext  bool   // whether that key is the first of all
 	at      int64  // the revision at which this was so
 }
 
 func (p place) isFirst() bool { return p.created > 0 && p.before == "" }
+
+// span returns the range of names to watch: the key before alone, so that only its end
+// wakes the waiter; and for the next in the queue up to the own key, since one watch
+// tells of both in their order, and the end of the first grants the lock then.
+func (q *queue) span(p place) (from, to string) {
+	if !p.isNext {
+		return p.before, ""
+	}
+	return min(p.before, q.own), max(p.before, q.own) + "\x00"
+}
 
 // Acquire takes a place in the queue and waits until it is the first. The
 // place is kept through failures of the cluster: the session's end is what
@@ -57,8 +69,12 @@ func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hol
 	q := s.queue(r)
 	p, err := q.enter(ctx)
 	for err == nil && !p.isFirst() {
+		var first bool
 		if p.before != "" {
-			err = q.await(ctx, p)
+			first, err = q.await(ctx, p)
+		}
+		if first {
+			break
 		}
 		if err == nil {
 			p, err = q.next(ctx, p)
@@ -79,7 +95,7 @@ func (q *queue) enter(ctx context.Context) (place, error) {
 	resp, err := q.session.backend.client.Txn(ctx).
 		If(isFree(q.dir)).
 		Then(q.put()).
-		Else(clientv3.OpTxn(absent, []clientv3.Op{q.put()}, nil), clientv3.OpGet(q.dir, newestFirst(2)...)).
+		Else(clientv3.OpTxn(absent, []clientv3.Op{q.put()}, nil), clientv3.OpGet(q.dir, newestFirst(front)...)).
 		Commit()
 	if err != nil {
 		return place{}, judge(err)
@@ -88,7 +104,7 @@ func (q *queue) enter(ctx context.Context) (place, error) {
 	if resp.Succeeded {
 		return place{created: at, at: at}, nil
 	}
-	if p, ok := q.find(resp.Responses[1].GetResponseRange().Kvs, at); ok {
+	if p, ok := q.find(resp.Responses[1].GetResponseRange().Kvs, at, front); ok {
 		return p, nil
 	}
 	return q.look(ctx, 0)
@@ -103,11 +119,15 @@ func newestFirst(limit int64) []clientv3.OpOption {
 	}
 }
 
-// find looks for the own key in a part of the queue, newest first. It reports
-// whether it and the one before are there.
-func (q *queue) find(kvs []*mvccpb.KeyValue, at int64) (place, bool) {
+// front is how many keys are read to find the own one, the one before, and whether that
+// is the first.
+const front = 3
+
+// find looks for the own key in a part of the queue, newest first, which was asked for
+// with a limit. It reports whether the own key and the one before are there.
+func (q *queue) find(kvs []*mvccpb.KeyValue, at, limit int64) (place, bool) {
 	p := place{at: at}
-	for _, kv := range kvs {
+	for i, kv := range kvs {
 		switch {
 		case string(kv.Key) == q.own && !belongs(kv.Value, q.request.Owner):
 			p.before, p.older = q.own, kv.CreateRevision
@@ -116,6 +136,7 @@ func (q *queue) find(kvs []*mvccpb.KeyValue, at int64) (place, bool) {
 			p.created = kv.CreateRevision
 		case p.created > 0 && kv.Lease != 0:
 			p.before, p.older = string(kv.Key), kv.CreateRevision
+			p.isNext = i == len(kvs)-1 && (limit == 0 || int64(len(kvs)) < limit)
 			return p, true
 		}
 	}
@@ -127,11 +148,11 @@ func (q *queue) find(kvs []*mvccpb.KeyValue, at int64) (place, bool) {
 func (q *queue) look(ctx context.Context, created int64) (place, error) {
 	client := q.session.backend.client
 	if created > 0 {
-		resp, err := client.Get(ctx, q.dir, append(newestFirst(2), clientv3.WithMaxCreateRev(created))...)
+		resp, err := client.Get(ctx, q.dir, append(newestFirst(front), clientv3.WithMaxCreateRev(created))...)
 		if err != nil {
 			return place{}, err
 		}
-		if p, ok := q.find(resp.Kvs, resp.Header.Revision); ok || len(resp.Kvs) < 2 {
+		if p, ok := q.find(resp.Kvs, resp.Header.Revision, front); ok || len(resp.Kvs) < front {
 			return p, nil
 		}
 	}
@@ -139,14 +160,17 @@ func (q *queue) look(ctx context.Context, created int64) (place, error) {
 	if err != nil {
 		return place{}, err
 	}
-	p, _ := q.find(resp.Kvs, resp.Header.Revision)
+	p, _ := q.find(resp.Kvs, resp.Header.Revision, 0)
 	return p, nil
 }
 
-// await returns nil when it is worth to look again: the key before the own one
-// is gone, or the own one is, or the watch cannot tell any more.
-func (q *queue) await(ctx context.Context, p place) error {
-	w := q.session.watch(ctx, p.before)
+// await returns true once the own key is the first for certain: the next in the queue
+// has been told that the first is gone, and not that its own key was before that. It
+// returns false when it is worth to look again: one of the two keys may be gone, or the
+// watch cannot tell any more.
+func (q *queue) await(ctx context.Context, p place) (first bool, err error) {
+	from, to := q.span(p)
+	w := q.session.watch(ctx, from, clientv3.WithRange(to))
 	defer w.stop()
 	timer := time.NewTimer(pollIn())
 	defer timer.Stop()
@@ -156,28 +180,38 @@ func (q *queue) await(ctx context.Context, p place) error {
 		select {
 		case resp, ok := <-events:
 			switch {
-			case len(resp.Events) > 0 || resp.CompactRevision > 0:
-				return nil
+			case resp.CompactRevision > 0:
+				return false, nil
 			case !ok || resp.Err() != nil:
 				events = nil // the timer is next
 				continue
-			case !resp.Created || resp.Header.Revision <= p.at:
+			}
+			if own, before := isGone(resp.Events, q.own), isGone(resp.Events, p.before); own || before {
+				return p.isNext && !own, nil
+			}
+			if !resp.Created || resp.Header.Revision <= p.at {
 				continue // nothing has happened before it began
 			}
 		case <-timer.C:
 			polled = true
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 		there, err := q.bothThere(ctx, p)
 		switch {
 		case err != nil && !passes(err):
-			return err
+			return false, err
 		case err == nil && !there, polled && events == nil:
-			return nil
+			return false, nil
 		}
 		timer.Reset(pollIn())
 	}
+}
+
+// isGone reports whether a name was deleted. What one transaction does comes together,
+// in the order of names.
+func isGone(deletions []*clientv3.Event, name string) bool {
+	return slices.ContainsFunc(deletions, func(e *clientv3.Event) bool { return string(e.Kv.Key) == name })
 }
 
 // pollIn is a little random, so that waiters do not poll all at once.

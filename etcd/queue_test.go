@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	etcdlock "github.com/distlock-go/distlock/etcd"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 )
@@ -181,6 +182,33 @@ func TestQueuedKeyDeletedByHandIsPutAgain(t *testing.T) {
 		t.Errorf("got %v; the session's other lease: %v", r.err, kept.Err())
 	}
 	s.release(r.lease)
+}
+
+// The end of the holder's key grants the lock to the next only where the next one's own
+// key has not ended with it.
+func TestQueueThatIsDeletedAtOnceGrantsNothing(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	a, b := s.client(), s.client()
+	for i := range 10 { // by turns, as a transaction's events come in the order of names
+		l := s.acquire(a, "job")
+		next := s.wait(s.ctx, b, "job")
+		s.queued("job", 2)
+		time.Sleep(time.Duration(i) * 2 * time.Millisecond) // with and without the watch
+		if _, err := s.admin.Delete(s.ctx, s.prefix+"job/", clientv3.WithPrefix()); err != nil {
+			t.Fatal(err)
+		}
+		r := s.got(next)
+		if r.err != nil {
+			t.Fatal(r.err)
+		}
+		if resp, err := s.admin.Txn(s.ctx).If(etcdlock.Held(r.lease)).Commit(); err != nil || !resp.Succeeded {
+			t.Errorf("granted without its key: %v", err)
+		}
+		s.release(r.lease)
+		_ = l.Release(s.ctx)
+		a, b = b, a
+	}
 }
 
 func TestWaiterLearnsThatItsOwnLeaseIsGone(t *testing.T) {

@@ -55,31 +55,6 @@ func (s *session) setLifetime(seconds int64) {
 	s.lifetime.Store(int64(time.Duration(seconds) * time.Second))
 }
 
-// KeepAlive renews the lease. It asks twice if need be, so that a member which
-// does not answer costs half the time that there is: etcd's client takes
-// another one for the second request.
-func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.Instant, error) {
-	half := ctx
-	if d, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		half, cancel = context.WithTimeout(ctx, time.Until(d)/2)
-		defer cancel()
-	}
-	resp, err := s.backend.client.KeepAliveOnce(half, s.lease)
-	if err != nil && half.Err() != nil && ctx.Err() == nil {
-		resp, err = s.backend.client.KeepAliveOnce(ctx, s.lease)
-	}
-	if err != nil {
-		return 0, judge(err)
-	}
-	s.setLifetime(resp.TTL)
-	select {
-	case s.check <- struct{}{}:
-	default:
-	}
-	return at, nil
-}
-
 // isFree is the condition that nobody holds or queues for the lock of
 // directory dir: no key there has a lease. Keys without one are ignored.
 func isFree(dir string) clientv3.Cmp {

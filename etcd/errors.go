@@ -1,8 +1,10 @@
 package etcd
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -25,15 +27,36 @@ var refusals = map[codes.Code]bool{
 
 // judge tells what an error means: ErrLost where the session's lease is gone,
 // Refused where nothing was done, and anything else for unknown.
-func judge(err error) error {
-	if errors.Is(err, rpctypes.ErrLeaseNotFound) {
+func judge(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, rpctypes.ErrLeaseNotFound):
 		return fmt.Errorf("%w: %w", distlock.ErrLost, err)
-	}
-	if isRefusal(err) {
+	case isRefusal(err):
 		return distlock.Refused(err)
+	case isTimeout(err) && isOver(ctx):
+		return ctx.Err()
 	}
 	return err
 }
+
+// isTimeout reports whether err says that time is up, be it the client's word
+// or the server's, which is sent the deadline.
+func isTimeout(err error) bool {
+	return errors.Is(err, rpctypes.ErrTimeout) || status.Code(err) == codes.DeadlineExceeded
+}
+
+// isOver reports whether ctx has ended. The server's timer for its deadline can
+// be the faster one: then the end of ctx is awaited.
+func isOver(ctx context.Context) bool {
+	d, ok := ctx.Deadline()
+	if ok && time.Until(d) < timerSlack {
+		<-ctx.Done()
+	}
+	return ctx.Err() != nil
+}
+
+// timerSlack is what two timers for one moment may differ by.
+const timerSlack = 20 * time.Millisecond
 
 // isRefusal reports whether err is etcd's own word that nothing was done. The
 // same codes from gRPC itself may concern the answer.

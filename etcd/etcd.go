@@ -97,7 +97,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 		_, err = s.mark(ctx)
 	}
 	if err != nil {
-		err = judge(err)
+		err = judge(ctx, err)
 	}
 	return errors.Join(err, s.Close(ctx))
 }
@@ -115,7 +115,7 @@ func (b *Backend) Open(ctx context.Context, t distlock.Terms) (distlock.Session,
 func (b *Backend) open(ctx context.Context, t distlock.Terms) (*session, error) {
 	resp, err := b.client.Grant(ctx, int64(t.Lifetime()/time.Second))
 	if err != nil {
-		return nil, judge(err)
+		return nil, judge(ctx, err)
 	}
 	s := &session{
 		backend: b, terms: t, lease: resp.ID,

@@ -83,7 +83,7 @@ func (s *session) watchMarker() (watch, error) {
 	defer cancel()
 	revision, err := s.mark(ctx)
 	if err != nil {
-		return watch{}, judge(err)
+		return watch{}, judge(ctx, err)
 	}
 	return s.watch(s.ctx, s.backend.marker(s.lease), clientv3.WithRev(revision+1)), nil
 }

@@ -98,7 +98,7 @@ func (q *queue) enter(ctx context.Context) (place, error) {
 		Else(clientv3.OpTxn(absent, []clientv3.Op{q.put()}, nil), clientv3.OpGet(q.dir, newestFirst(front)...)).
 		Commit()
 	if err != nil {
-		return place{}, judge(err)
+		return place{}, judge(ctx, err)
 	}
 	at := resp.Header.Revision
 	if resp.Succeeded {

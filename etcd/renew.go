@@ -36,7 +36,7 @@ func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.
 				return at, nil
 			}
 			if failed++; failed == renewals || !passes(err) {
-				return 0, judge(err)
+				return 0, judge(ctx, err)
 			}
 		case <-ctx.Done():
 			return 0, ctx.Err()

@@ -67,7 +67,7 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	resp, err := s.backend.client.Txn(ctx).If(isFree(q.dir)).Then(q.put()).Else(clientv3.OpGet(q.own)).Commit()
 	switch {
 	case err != nil:
-		return distlock.Hold{}, judge(err)
+		return distlock.Hold{}, judge(ctx, err)
 	case resp.Succeeded:
 		return s.granted(r, q.own, resp.Header.Revision), nil
 	}

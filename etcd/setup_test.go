@@ -16,19 +16,30 @@ import (
 	"google.golang.org/grpc/backoff"
 )
 
+func TestMain(m *testing.M) {
+	os.Setenv("ETCD_CLIENT_DEBUG", "fatal") // or it logs each request that is cancelled
+	m.Run()
+}
+
 // bound is how long anything may take that should take no time.
 const bound = 10 * time.Second
 
-// endpoints returns the test cluster's. Without one the test is skipped, or
+// The clusters to test with: of one member, for all tests, and of three.
+const (
+	singleEnv = "DISTLOCK_TEST_ETCD"
+	trioEnv   = "DISTLOCK_TEST_ETCD_TRIO"
+)
+
+// endpoints returns those of a cluster. Without one the test is skipped, or
 // fails where a skip is one.
-func endpoints(t testing.TB) []string {
+func endpoints(t testing.TB, env string) []string {
 	t.Helper()
-	v := os.Getenv("DISTLOCK_TEST_ETCD")
+	v := os.Getenv(env)
 	if v == "" {
 		if os.Getenv("DISTLOCK_TEST_REQUIRE") != "" {
-			t.Fatal("DISTLOCK_TEST_ETCD is not set")
+			t.Fatalf("%s is not set", env)
 		}
-		t.Skip("DISTLOCK_TEST_ETCD is not set: no server to test with (make test starts one)")
+		t.Skipf("%s is not set: no server to test with (make test starts one)", env)
 	}
 	return strings.Split(v, ",")
 }
@@ -38,7 +49,7 @@ func dial(t testing.TB, set ...func(*clientv3.Config)) *clientv3.Client {
 	t.Helper()
 	fast := backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.6, MaxDelay: 200 * time.Millisecond}
 	c := clientv3.Config{
-		Endpoints:            endpoints(t),
+		Endpoints:            endpoints(t, singleEnv),
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 2 * time.Second,
 		DialOptions: []grpc.DialOption{

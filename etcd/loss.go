@@ -22,8 +22,8 @@ var (
 	errKeyGone    = errors.New("etcd: the lock's key was deleted by somebody else")
 )
 
-// NotifyLoss starts the session's one goroutine, which ends with Close or when
-// the whole session is lost.
+// NotifyLoss starts the session's one goroutine that stays, which ends with
+// Close or when the whole session is lost.
 //
 // A lock's key is where all its waiters look, so those of one session are all
 // over the prefix, and a watch on all of it would send every release of
@@ -37,12 +37,13 @@ func (s *session) NotifyLoss(lost func(owner distlock.Owner, cause error)) {
 	s.work.Go(func() { s.listen(lost) })
 }
 
-// listen is that goroutine.
+// listen is that goroutine. It has another one while keys are looked for.
 func (s *session) listen(lost func(distlock.Owner, error)) {
 	var w watch
 	defer func() { w.stop() }()
 	retry := time.NewTimer(0)
 	defer retry.Stop()
+	check, looked := s.check, make(chan struct{}, 1)
 	for {
 		var err error
 		select {
@@ -57,11 +58,14 @@ func (s *session) listen(lost func(distlock.Owner, error)) {
 			case !ok || resp.Err() != nil:
 				err = errBroken
 			}
-		case <-s.check:
-			if s.lookForKeys(lost) {
-				continue
-			}
-			err = distlock.ErrLost
+		case <-check:
+			check = nil
+			s.work.Go(func() { // not here: a member that is silent must not hide the marker's end
+				s.lookForKeys(lost)
+				looked <- struct{}{}
+			})
+		case <-looked:
+			check = s.check
 		}
 		switch {
 		case errors.Is(err, distlock.ErrLost):
@@ -97,20 +101,18 @@ func (s *session) mark(ctx context.Context) (int64, error) {
 	return resp.Header.Revision, nil
 }
 
-// lookForKeys tells of grants whose keys are gone, and reports whether the
-// lease is still there, as far as it knows.
-func (s *session) lookForKeys(lost func(distlock.Owner, error)) bool {
+// lookForKeys tells of grants whose keys are gone. Of the lease itself it believes
+// nothing: a leader that was stalled and does not know of its successor yet takes
+// it for expired, where a renewal makes sure.
+func (s *session) lookForKeys(lost func(distlock.Owner, error)) {
 	if !s.beginRound() {
-		return true
+		return
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, checkBound)
 	defer cancel()
 	resp, err := s.backend.client.TimeToLive(ctx, s.lease, clientv3.WithAttachedKeys())
-	if err != nil {
-		return true // renewals go on, and the next one looks again
-	}
-	if resp.TTL <= 0 {
-		return false
+	if err != nil || resp.TTL < 0 {
+		return // the next renewal has it looked for again
 	}
 	for _, g := range s.unseen(resp.Keys) {
 		if s.isLost(ctx, g) {
@@ -118,7 +120,6 @@ func (s *session) lookForKeys(lost func(distlock.Owner, error)) bool {
 			lost(g.owner, errKeyGone)
 		}
 	}
-	return true
 }
 
 // beginRound reports whether there are grants to look for. Those made from now

@@ -26,7 +26,7 @@ type session struct {
 	check  chan struct{}  // tells listen to look for the keys of grants; capacity 1
 
 	mu    sync.Mutex        // guards all below
-	round uint64            // of such looks
+	round uint32            // of such looks
 	held  map[string]*grant // by the names of their keys
 	lost  func(distlock.Owner, error)
 }
@@ -40,9 +40,9 @@ var (
 // A grant is the State of a Hold.
 type grant struct {
 	owner   distlock.Owner
+	seen    uint32 // the last round in which the key was there; guarded by session.mu
 	name    string // of its key
 	created int64  // create revision of its key: the token
-	seen    uint64 // the last round in which the key was there; guarded by session.mu
 }
 
 // Lifetime is what the server has granted, but at most what was asked for.

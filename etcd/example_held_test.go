@@ -3,23 +3,38 @@ package etcd_test
 import (
 	"context"
 	"errors"
+	"log"
 
 	"github.com/distlock-go/distlock"
 	etcdlock "github.com/distlock-go/distlock/etcd"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-// A write to the same etcd cluster that happens only while the lock is held.
+// Write to the same cluster only while the lock is held.
 func ExampleHeld() {
-	write := func(ctx context.Context, cli *clientv3.Client, lease *distlock.Lease, value string) error {
+	ctx := context.Background()
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{"localhost:2379"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer cli.Close()
+	client, err := distlock.New(etcdlock.New(cli, nil))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer client.Close(ctx)
+
+	err = distlock.Do(ctx, client, "config", func(ctx context.Context, lease *distlock.Lease) error {
 		resp, err := cli.Txn(ctx).
 			If(etcdlock.Held(lease)).
-			Then(clientv3.OpPut("config/leader", value)).
+			Then(clientv3.OpPut("config/limit", "100")).
 			Commit()
 		if err == nil && !resp.Succeeded {
-			err = errors.New("the lock was lost")
+			err = distlock.ErrLost
 		}
 		return err
+	})
+	if errors.Is(err, distlock.ErrLost) {
+		log.Print("nothing was written")
 	}
-	_ = write
 }

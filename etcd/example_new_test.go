@@ -14,7 +14,7 @@ import (
 func ExampleNew() {
 	cli, err := clientv3.New(clientv3.Config{
 		Endpoints:            []string{"10.0.0.1:2379", "10.0.0.2:2379", "10.0.0.3:2379"},
-		DialKeepAliveTime:    5 * time.Second,
+		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 2 * time.Second,
 	})
 	if err != nil {

@@ -49,8 +49,8 @@ fmt: bin/gofumpt ## format all Go files
 
 # BENCHFLAGS: -quick, -run EXPRESSION, -json FILE; see internal/integration/bench.
 .PHONY: bench
-bench: bin/withservers ## measure on a real Redis, beside a lock written by hand
-	@bin/withservers -servers redis -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
+bench: bin/withservers ## measure on real servers, beside locks written by hand
+	@bin/withservers -servers redis,etcd -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
 
 .PHONY: soak
 soak: ## run workers and a nemesis on real servers for SOAK (10m)

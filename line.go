@@ -12,7 +12,7 @@ type line struct {
 	key     string
 	waiters list.List     // of *place; the front is the head
 	lease   *Lease        // of this client, handed over and not known to be gone
-	wake    chan struct{} // tells the head to try now; capacity 1
+	wake    chan struct{} // tells the head to try now; capacity 1; nil without waiters
 
 	// The head's own, handed on with headship.
 	watched *session // whose Watch is on; we are a user of it
@@ -31,7 +31,7 @@ type place struct {
 func (c *Client) lineFor(key string) *line {
 	ln := c.lines[key]
 	if ln == nil {
-		ln = &line{key: key, wake: make(chan struct{}, 1)}
+		ln = &line{key: key}
 		c.lines[key] = ln
 	}
 	return ln
@@ -50,6 +50,8 @@ func (c *Client) lineUp(key string) (*line, *place) {
 	p.elem = ln.waiters.PushBack(p)
 	if ln.waiters.Len() > 1 {
 		p.turn = make(chan struct{})
+	} else {
+		ln.wake = make(chan struct{}, 1)
 	}
 	return ln, p
 }
@@ -77,9 +79,12 @@ func (c *Client) leave(ln *line, p *place) {
 	if next := ln.waiters.Front(); wasHead && next != nil {
 		close(next.Value.(*place).turn)
 	}
-	if ln.waiters.Len() == 0 && ln.unwatch != nil {
-		c.after = append(c.after, ln.unwatch)
-		ln.watched, ln.unwatch = nil, nil
+	if ln.waiters.Len() == 0 {
+		ln.wake = nil // a lease that is held for long needs none
+		if ln.unwatch != nil {
+			c.after = append(c.after, ln.unwatch)
+			ln.watched, ln.unwatch = nil, nil
+		}
 	}
 	c.dropLine(ln)
 	c.unlock()

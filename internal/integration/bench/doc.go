@@ -1,9 +1,9 @@
-// Command bench measures what distlock costs on Redis, beside a floor: the same thing
-// written by hand on the same go-redis client, without token, waiting or renewal.
+// Command bench measures what distlock costs on Redis and on etcd, beside a floor: the
+// same thing written by hand on the same client, without token, waiting or renewal.
 //
-//	make bench                                  from the top: starts Redis, two to three minutes
+//	make bench                                  from the top: starts servers, about five minutes
 //	make bench BENCHFLAGS='-quick -run alone'   a few seconds, to see that it works
-//	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS set; also writes FILE
+//	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS and _ETCD set; also writes FILE
 //
 // It prints a Markdown table. A line with a budget says whether it is met; the exit
 // status does not depend on it, only on whether the runs were valid.
@@ -37,6 +37,11 @@
 //     turn, which costs less than the goroutine and timer for each that one would
 //     really write.
 //   - core: the same calls on the memory backend, for what the core alone costs.
+//   - etcd: alone, busy and a hand-over to one waiter of another process, on one member.
+//     Floor: a transaction that puts a key under a lease if it is not there, and one
+//     that deletes it by its create revision. A hand-over's floor is a release and then
+//     an acquire. The same with etcd's own concurrency.Mutex, beside the same floor.
+//     Most of the time is the member's disk's.
 //
 // Each grant of alone, busy and hand-over, on both sides, is checked against an owner
 // variable and, for distlock, tokens against the last one; a violation ends the program.

@@ -51,6 +51,7 @@ var scenarios = []struct {
 	{"hand-over", handOver},
 	{"held", held},
 	{"core", core},
+	{"etcd", onEtcd},
 }
 
 func main() {

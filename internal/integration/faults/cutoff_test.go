@@ -26,26 +26,34 @@ type round struct {
 // beside its successor, as its client waits for an answer before it looks at the clock.
 func TestCutOffHolderEndsBeforeTheNextBegins(t *testing.T) {
 	t.Parallel()
-	const (
-		rounds = 100
-		ttl    = 2 * time.Second
-	)
+	const ttl = 2 * time.Second
 	s := healthyServer(t)
 	link := s.Proxy(t)
-	machine := watchMachine(t)
 	first := locksAt(t, link.Addr(), distlock.WithTTL(ttl))
 	next := locksAt(t, s.Addr(), distlock.WithTTL(ttl))
-	all := make([]*round, rounds)
+	holders := make([]distlock.Locker, 100)
+	for i := range holders {
+		holders[i] = first
+	}
+	cutOff(t, ttl, holders, next, func() { link.Set(proxy.Swallow, proxy.Swallow) })
+}
+
+// cutOff lets each holder take a key of its own, cuts them off, and judges how each key
+// gets to the next one.
+func cutOff(t *testing.T, ttl time.Duration, holders []distlock.Locker, next distlock.Locker, cut func()) {
+	t.Helper()
+	machine := watchMachine(t)
+	all := make([]*round, len(holders))
 	var running sync.WaitGroup
-	for i := range all {
-		r := &round{lease: acquire(t, first, fmt.Sprintf("cut-off-%d", i))}
+	for i, first := range holders {
+		r := &round{lease: acquire(t, first, fmt.Sprintf("%s-%d", t.Name(), i))}
 		all[i] = r
 		r.context = r.lease.Context(t.Context()).Done()
 		running.Go(func() { <-r.context; r.done = time.Now() })
 		running.Go(func() { r.follow(t, next) })
-		pause(ttl / 3 / rounds) // so that each is at another point of its renewal when the cut comes
+		pause(ttl / 3 / time.Duration(len(holders))) // so that each is at another point of its renewal
 	}
-	link.Set(proxy.Swallow, proxy.Swallow)
+	cut()
 	running.Wait()
 	var late, gap durations
 	excused := 0
@@ -58,9 +66,9 @@ func TestCutOffHolderEndsBeforeTheNextBegins(t *testing.T) {
 		late, gap = append(late, r.done.Sub(r.deadline)), append(gap, r.in.Sub(r.deadline))
 	}
 	t.Logf("Done after Deadline: %v; next holder after it: %v; %d of %d rounds not judged by Done, as the machine stalled",
-		late, gap, excused, rounds)
-	if excused > rounds/2 {
-		t.Errorf("the machine stalled in %d of %d rounds: too many to say anything", excused, rounds)
+		late, gap, excused, len(all))
+	if excused > len(all)/2 {
+		t.Errorf("the machine stalled in %d of %d rounds: too many to say anything", excused, len(all))
 	}
 }
 

@@ -1,0 +1,31 @@
+package etcd
+
+import (
+	"github.com/distlock-go/distlock"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+// Held returns the condition that l still has its lock, for a transaction on
+// the same cluster:
+//
+//	cli.Txn(ctx).If(etcdlock.Held(lease)).Then(clientv3.OpPut(…)).Commit()
+//
+// What is in Then is done only while the lock is l's, however late the request
+// arrives: no other fence is needed for it. Not Succeeded means that l has
+// been lost or released. It compares the create revision of the lock's key
+// with l's token, so the client must see keys as the lock's client does: in
+// the same namespace, with read access. For a lease that is not of this
+// package the condition is never met.
+func Held(l *distlock.Lease) clientv3.Cmp {
+	if l != nil {
+		if g, ok := distlock.BackendState(l).(*grant); ok {
+			return g.isThere()
+		}
+	}
+	return clientv3.Compare(clientv3.CreateRevision(DefaultPrefix), "=", -1) // no key has it
+}
+
+// isThere is the condition that the key of g is what it was at the grant.
+func (g *grant) isThere() clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(g.name), "=", g.created)
+}

@@ -1,0 +1,256 @@
+package etcd
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"go.etcd.io/etcd/api/v3/mvccpb"
+	clientv3 "go.etcd.io/etcd/client/v3"
+)
+
+const (
+	// enterBound is how long the request for a place may take.
+	enterBound = 10 * time.Second
+	// pollEvery is how often a waiter looks for itself, whatever its watch
+	// says: the member that serves the watch may be dead.
+	pollEvery = time.Second
+	// retryAfter is the pause after a read that failed.
+	retryAfter = 100 * time.Millisecond
+)
+
+// A queue is one request in the queue of its lock.
+type queue struct {
+	session *session
+	request distlock.Request
+	dir     string // the directory of the lock
+	own     string // the name of the session's key in it
+}
+
+func (s *session) queue(r distlock.Request) *queue {
+	dir := s.backend.directory(r.Key)
+	return &queue{session: s, request: r, dir: dir, own: s.name(dir)}
+}
+
+func (q *queue) put() clientv3.Op {
+	return clientv3.OpPut(q.own, value(q.request), clientv3.WithLease(q.session.lease))
+}
+
+// A place is where a request stands.
+type place struct {
+	created int64  // create revision of the own key; 0: it is not there
+	before  string // name of the key that must go first; "": none
+	older   int64  // its create revision: the same name may come again behind ours
+	isNext  bool   // whether that key is the first of all
+	at      int64  // the revision at which this was so
+}
+
+func (p place) isFirst() bool { return p.created > 0 && p.before == "" }
+
+// span returns the range of names to watch: the key before alone, so that only its end
+// wakes the waiter; and for the next in the queue up to the own key, since one watch
+// tells of both in their order, and the end of the first grants the lock then.
+func (q *queue) span(p place) (from, to string) {
+	if !p.isNext {
+		return p.before, ""
+	}
+	return min(p.before, q.own), max(p.before, q.own) + "\x00"
+}
+
+// Acquire takes a place in the queue and waits until it is the first. The
+// place is kept through failures of the cluster: the session's end is what
+// ends the wait then. One that is deleted behind our back is taken anew.
+//
+// Where the session's key is there for another acquisition, say one that was
+// given up and whose key is about to be deleted, that is waited for before.
+func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
+	q := s.queue(r)
+	p, err := q.enter(ctx)
+	for err == nil && !p.isFirst() {
+		var first bool
+		if p.before != "" {
+			first, err = q.await(ctx, p)
+		}
+		if first {
+			break
+		}
+		if err == nil {
+			p, err = q.next(ctx, p)
+		}
+	}
+	if err != nil {
+		return distlock.Hold{}, err
+	}
+	return s.granted(r, q.own, p.created), nil
+}
+
+// enter puts the own key unless the name is taken, and says where it stands.
+// Only its errors may be refusals: later ones leave the key.
+func (q *queue) enter(ctx context.Context) (place, error) {
+	ctx, cancel := context.WithTimeout(ctx, enterBound)
+	defer cancel()
+	absent := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(q.own), "=", 0)}
+	resp, err := q.session.backend.client.Txn(ctx).
+		If(isFree(q.dir)).
+		Then(q.put()).
+		Else(clientv3.OpTxn(absent, []clientv3.Op{q.put()}, nil), clientv3.OpGet(q.dir, newestFirst(front)...)).
+		Commit()
+	if err != nil {
+		return place{}, judge(ctx, err)
+	}
+	at := resp.Header.Revision
+	if resp.Succeeded {
+		return place{created: at, at: at}, nil
+	}
+	if p, ok := q.find(resp.Responses[1].GetResponseRange().Kvs, at, front); ok {
+		return p, nil
+	}
+	return q.look(ctx, 0)
+}
+
+// newestFirst lists at most limit keys of a directory; 0 is no limit. With
+// values: a server from 3.7 on leaves the leases out of a list of keys only.
+func newestFirst(limit int64) []clientv3.OpOption {
+	return []clientv3.OpOption{
+		clientv3.WithPrefix(), clientv3.WithLimit(limit),
+		clientv3.WithSort(clientv3.SortByCreateRevision, clientv3.SortDescend),
+	}
+}
+
+// front is how many keys are read to find the own one, the one before, and whether that
+// is the first.
+const front = 3
+
+// find looks for the own key in a part of the queue, newest first, which was asked for
+// with a limit. It reports whether the own key and the one before are there.
+func (q *queue) find(kvs []*mvccpb.KeyValue, at, limit int64) (place, bool) {
+	p := place{at: at}
+	for i, kv := range kvs {
+		switch {
+		case string(kv.Key) == q.own && !belongs(kv.Value, q.request.Owner):
+			p.before, p.older = q.own, kv.CreateRevision
+			return p, true
+		case string(kv.Key) == q.own:
+			p.created = kv.CreateRevision
+		case p.created > 0 && kv.Lease != 0:
+			p.before, p.older = string(kv.Key), kv.CreateRevision
+			p.isNext = i == len(kvs)-1 && (limit == 0 || int64(len(kvs)) < limit)
+			return p, true
+		}
+	}
+	return p, false
+}
+
+// look reads where the own key stands, without reading the whole queue where
+// its create revision is known.
+func (q *queue) look(ctx context.Context, created int64) (place, error) {
+	client := q.session.backend.client
+	if created > 0 {
+		resp, err := client.Get(ctx, q.dir, append(newestFirst(front), clientv3.WithMaxCreateRev(created))...)
+		if err != nil {
+			return place{}, err
+		}
+		if p, ok := q.find(resp.Kvs, resp.Header.Revision, front); ok || len(resp.Kvs) < front {
+			return p, nil
+		}
+	}
+	resp, err := client.Get(ctx, q.dir, newestFirst(0)...)
+	if err != nil {
+		return place{}, err
+	}
+	p, _ := q.find(resp.Kvs, resp.Header.Revision, 0)
+	return p, nil
+}
+
+// await returns true once the own key is the first for certain: the next in the queue
+// has been told that the first is gone, and not that its own key was before that. It
+// returns false when it is worth to look again: one of the two keys may be gone, or the
+// watch cannot tell any more.
+func (q *queue) await(ctx context.Context, p place) (first bool, err error) {
+	from, to := q.span(p)
+	w := q.session.watch(ctx, from, clientv3.WithRange(to))
+	defer w.stop()
+	timer := time.NewTimer(pollIn())
+	defer timer.Stop()
+	events := w.events
+	for {
+		polled := false
+		select {
+		case resp, ok := <-events:
+			switch {
+			case resp.CompactRevision > 0:
+				return false, nil
+			case !ok || resp.Err() != nil:
+				events = nil // the timer is next
+				continue
+			}
+			if own, before := isGone(resp.Events, q.own), isGone(resp.Events, p.before); own || before {
+				return p.isNext && !own, nil
+			}
+			if !resp.Created || resp.Header.Revision <= p.at {
+				continue // nothing has happened before it began
+			}
+		case <-timer.C:
+			polled = true
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+		there, err := q.bothThere(ctx, p)
+		switch {
+		case err != nil && !passes(err):
+			return false, err
+		case err == nil && !there, polled && events == nil:
+			return false, nil
+		}
+		timer.Reset(pollIn())
+	}
+}
+
+// isGone reports whether a name was deleted. What one transaction does comes together,
+// in the order of names.
+func isGone(deletions []*clientv3.Event, name string) bool {
+	return slices.ContainsFunc(deletions, func(e *clientv3.Event) bool { return string(e.Kv.Key) == name })
+}
+
+// pollIn is a little random, so that waiters do not poll all at once.
+func pollIn() time.Duration { return pollEvery - rand.N(pollEvery/4) }
+
+// bothThere reports whether the own key and the one before are, at a cost that
+// does not depend on the queue's length.
+func (q *queue) bothThere(ctx context.Context, p place) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, pollEvery)
+	defer cancel()
+	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(p.before), "=", p.older)}
+	if p.created > 0 {
+		conditions = append(conditions, clientv3.Compare(clientv3.CreateRevision(q.own), "=", p.created))
+	}
+	resp, err := q.session.backend.client.Txn(ctx).If(conditions...).Commit()
+	return err == nil && resp.Succeeded, err
+}
+
+// next looks again, as often as it takes to get an answer, and takes a new
+// place where there is none.
+func (q *queue) next(ctx context.Context, p place) (place, error) {
+	for p.created > 0 {
+		lctx, cancel := context.WithTimeout(ctx, pollEvery)
+		now, err := q.look(lctx, p.created)
+		cancel()
+		switch {
+		case err == nil && now.created > 0:
+			return now, nil
+		case err == nil:
+			p.created = 0
+			continue
+		case !passes(err):
+			return p, err
+		}
+		select {
+		case <-time.After(retryAfter):
+		case <-ctx.Done():
+			return p, ctx.Err()
+		}
+	}
+	return q.enter(ctx)
+}

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	etcdlock "github.com/distlock-go/distlock/etcd"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+)
+
+// etcdEnv names the member, as for the tests.
+const etcdEnv = "DISTLOCK_TEST_ETCD"
+
+// etcdTTL is longer than a run.
+const etcdTTL = 10 * time.Minute
+
+// An etcdProcess stands for one process on etcd: the lock, the floor and the peer, each
+// with a lease of its own, on one client.
+type etcdProcess struct {
+	cli   *clientv3.Client
+	lock  *distlock.Client
+	floor clientv3.LeaseID
+	peer  *concurrency.Session
+}
+
+func newEtcdProcess(ctx context.Context) (p *etcdProcess, err error) {
+	addr := os.Getenv(etcdEnv)
+	if addr == "" {
+		return nil, fmt.Errorf("%s is not set: no server to measure (make bench starts one)", etcdEnv)
+	}
+	p = &etcdProcess{}
+	if p.cli, err = clientv3.New(clientv3.Config{Endpoints: []string{addr}}); err != nil {
+		return nil, err
+	}
+	lease, err := p.cli.Grant(ctx, int64(etcdTTL/time.Second))
+	if err == nil {
+		p.floor = lease.ID
+		p.peer, err = concurrency.NewSession(p.cli, concurrency.WithTTL(int(etcdTTL/time.Second)))
+	}
+	if err == nil {
+		p.lock, err = distlock.New(etcdlock.New(p.cli, nil), distlock.WithTTL(etcdTTL))
+	}
+	if err == nil {
+		err = p.once(ctx, "bench-warm", new(guard)) // opens the session
+	}
+	if err != nil {
+		p.cli.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *etcdProcess) close() {
+	ctx := context.Background()
+	_ = p.lock.Close(ctx)
+	_ = p.peer.Close()
+	_, _ = p.cli.Revoke(ctx, p.floor)
+	p.cli.Close()
+}
+
+// once acquires key, enters and leaves g, and releases.
+func (p *etcdProcess) once(ctx context.Context, key string, g *guard) error {
+	l, err := p.lock.Acquire(ctx, key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(g.enter(l.Token()), g.leave(), l.Release(ctx))
+}
+
+// floorAcquire puts key under the lease if it is not there, until it has, and returns
+// the revision at which it did.
+func (p *etcdProcess) floorAcquire(ctx context.Context, key string) (int64, error) {
+	for {
+		absent := clientv3.Compare(clientv3.CreateRevision(key), "=", 0)
+		r, err := p.cli.Txn(ctx).If(absent).Then(clientv3.OpPut(key, floorOwner, clientv3.WithLease(p.floor))).Commit()
+		if err != nil || r.Succeeded {
+			return r.Header.GetRevision(), err
+		}
+	}
+}
+
+func (p *etcdProcess) floorRelease(ctx context.Context, key string, revision int64) error {
+	ours := clientv3.Compare(clientv3.CreateRevision(key), "=", revision)
+	r, err := p.cli.Txn(ctx).If(ours).Then(clientv3.OpDelete(key)).Commit()
+	if err == nil && !r.Succeeded {
+		err = errGone
+	}
+	return err
+}
+
+func (p *etcdProcess) floorOnce(ctx context.Context, key string, g *guard) error {
+	revision, err := p.floorAcquire(ctx, key)
+	if err != nil {
+		return err
+	}
+	return errors.Join(g.enter(0), g.leave(), p.floorRelease(ctx, key, revision))
+}
+
+// peerOnce does so with the lock of etcd's own client.
+func (p *etcdProcess) peerOnce(ctx context.Context, key string, g *guard) error {
+	m := concurrency.NewMutex(p.peer, key)
+	if err := m.Lock(ctx); err != nil {
+		return err
+	}
+	return errors.Join(g.enter(0), g.leave(), m.Unlock(ctx))
+}
+
+// onEtcd measures alone, busy and hand-over there. A hand-over has one waiter in a
+// process of its own; its floor is a release by one process and an acquire by the other,
+// one after the other.
+func onEtcd(ctx context.Context, p plan) ([]line, error) {
+	a, err := newEtcdProcess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer a.close()
+	b, err := newEtcdProcess(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer b.close()
+	var lines []line
+	for _, measure := range []func(context.Context, plan, *etcdProcess, *etcdProcess) ([]line, error){
+		etcdAlone, etcdBusy, etcdHandOver, etcdPeer,
+	} {
+		got, err := measure(ctx, p, a, b)
+		if err != nil {
+			return nil, err
+		}
+		lines = append(lines, got...)
+	}
+	return lines, nil
+}
+
+func etcdAlone(ctx context.Context, p plan, proc, _ *etcdProcess) ([]line, error) {
+	var ours, floor, mean, floorMean record
+	var a, b guard
+	err := interleave(ctx, p,
+		repeat(&mean, &ours, func(ctx context.Context) error { return proc.once(ctx, "bench-alone", &a) }),
+		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-alone-floor", &b) }),
+		&ours, &floor, &mean, &floorMean)
+	return []line{
+		compared("acquire + release, p50", &ours, &floor).atMost(1.03),
+		{Figure: "acquire + release, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+	}, err
+}
+
+func etcdBusy(ctx context.Context, p plan, proc, _ *etcdProcess) ([]line, error) {
+	var ours, floor record
+	err := interleave(ctx, p,
+		together(&ours, p.keys, "bench-busy-%d", proc.once),
+		together(&floor, p.keys, "bench-busy-floor-%d", proc.floorOnce),
+		&ours, &floor)
+	figure := fmt.Sprintf("acquire + release, %d goroutines, %d keys", busyWorkers, p.keys)
+	return []line{compared(figure, &ours, &floor).atMost(1.05)}, err
+}
+
+func etcdHandOver(ctx context.Context, p plan, a, b *etcdProcess) ([]line, error) {
+	var ours, floor record
+	err := interleave(ctx, p, etcdHandOvers(&ours, a, b), etcdSequences(&floor, a, b), &ours, &floor)
+	p99 := line{Figure: "hand-over, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()}
+	return []line{
+		compared("hand-over, p50", &ours, &floor).atMost(0.9),
+		p99,
+		line{Figure: "hand-over, p99 by p50", Ours: ours.p99() / quantile(ours.all, 0.5)}.atMost(3),
+	}, err
+}
+
+// etcdHandOvers lets a hold and b wait.
+func etcdHandOvers(r *record, a, b *etcdProcess) side {
+	type grant struct {
+		lease *distlock.Lease
+		err   error
+		at    time.Time
+	}
+	var g guard
+	once := func(ctx context.Context) (time.Duration, error) {
+		l, err := a.lock.Acquire(ctx, handOverKey)
+		if err != nil {
+			return 0, err
+		}
+		if err := g.enter(l.Token()); err != nil {
+			return 0, err
+		}
+		granted := make(chan grant, 1)
+		go func() { // ends with the grant, which is awaited
+			l, err := b.lock.Acquire(ctx, handOverKey)
+			granted <- grant{l, err, time.Now()}
+		}()
+		err = a.queued(ctx, handOverKey, 2)
+		time.Sleep(hold)
+		err = errors.Join(err, g.leave())
+		start := time.Now()
+		err = errors.Join(err, l.Release(ctx))
+		next := <-granted
+		if err = errors.Join(err, next.err); err != nil {
+			return 0, err
+		}
+		return next.at.Sub(start), errors.Join(g.enter(next.lease.Token()), g.leave(), next.lease.Release(ctx))
+	}
+	return etcdTimes(r, once)
+}
+
+// etcdSequences lets a release and b acquire, one after the other.
+func etcdSequences(r *record, a, b *etcdProcess) side {
+	var g guard
+	return etcdTimes(r, func(ctx context.Context) (time.Duration, error) {
+		revision, err := a.floorAcquire(ctx, handOverFloor)
+		if err = errors.Join(err, g.enter(0)); err != nil {
+			return 0, err
+		}
+		time.Sleep(hold)
+		err = g.leave()
+		start := time.Now()
+		err = errors.Join(err, a.floorRelease(ctx, handOverFloor, revision))
+		revision, aerr := b.floorAcquire(ctx, handOverFloor)
+		took := time.Since(start)
+		return took, errors.Join(err, aerr, g.enter(0), g.leave(), b.floorRelease(ctx, handOverFloor, revision))
+	})
+}
+
+// etcdTimes returns a side that notes what once measures.
+func etcdTimes(r *record, once func(context.Context) (time.Duration, error)) side {
+	return func(ctx context.Context, d time.Duration) error {
+		var all []float64
+		for start := time.Now(); time.Since(start) < d; {
+			took, err := once(ctx)
+			if err != nil {
+				return err
+			}
+			all = append(all, float64(took))
+		}
+		r.times(all)
+		return nil
+	}
+}
+
+// queued waits until n hold or wait for key.
+func (p *etcdProcess) queued(ctx context.Context, key string, n int64) error {
+	for start := time.Now(); ; {
+		r, err := p.cli.Get(ctx, etcdlock.DefaultPrefix+key+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
+		switch {
+		case err != nil || r.Count == n:
+			return err
+		case time.Since(start) > settleBound:
+			return errors.New("the waiter does not wait")
+		}
+		if err := sleep(ctx, hold/10); err != nil {
+			return err
+		}
+	}
+}

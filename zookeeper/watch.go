@@ -1,0 +1,145 @@
+package zookeeper
+
+import (
+	"github.com/distlock-go/distlock"
+	"github.com/go-zookeeper/zk"
+)
+
+// event takes what the library hears from the server. It never blocks.
+func (s *session) event(e zk.Event) {
+	switch e.Type {
+	case zk.EventSession:
+		if e.State == zk.StateHasSession { // watches may have been lost with the connection
+			s.ringAll()
+		}
+	case zk.EventNodeDeleted:
+		s.ring(e.Path)
+		s.deleted(e.Path)
+	case zk.EventNodeDataChanged:
+		s.ring(e.Path)
+		go s.watchOwn(e.Path) // ends with the answer or the connection
+	}
+}
+
+// bell returns a channel that is closed when the node at path is gone, and
+// sometimes earlier. Waiters for the same node share one, and its watch.
+func (s *session) bell(path string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, ok := s.bells[path]
+	if !ok {
+		b = make(chan struct{})
+		s.bells[path] = b
+		go func() { // ends with the answer or the connection
+			if _, _, _, err := s.zk.GetW(path); err != nil {
+				s.ring(path)
+			}
+		}()
+	}
+	return b
+}
+
+func (s *session) ring(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b, ok := s.bells[path]; ok {
+		delete(s.bells, path)
+		close(b)
+	}
+}
+
+func (s *session) ringAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path, b := range s.bells {
+		delete(s.bells, path)
+		close(b)
+	}
+}
+
+// deleted takes note that the node at path is gone.
+func (s *session) deleted(path string) {
+	owner, ok := ownerOf(path)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	n := s.nodes[owner]
+	if n == nil || n.unwanted || n.gone {
+		s.mu.Unlock()
+		return
+	}
+	n.gone = true
+	if n.wake != nil {
+		close(n.wake)
+	}
+	lost := s.lost
+	if !n.held {
+		lost = nil
+	}
+	s.mu.Unlock()
+	if lost != nil {
+		lost(owner, errGone)
+	}
+}
+
+// watchOwn watches the node at path, if it is one of ours, once more.
+func (s *session) watchOwn(path string) {
+	owner, ok := ownerOf(path)
+	if !ok || s.known(owner) == nil {
+		return
+	}
+	if _, _, _, err := s.zk.GetW(path); err == zk.ErrNoNode {
+		s.deleted(path)
+	}
+}
+
+// known returns owner's node, if the session knows of one.
+func (s *session) known(owner distlock.Owner) *node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nodes[owner]
+}
+
+// waits returns a channel that is closed when n is deleted by somebody else.
+func (s *session) waits(n *node) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n.wake == nil {
+		n.wake = make(chan struct{})
+		if n.gone {
+			close(n.wake)
+		}
+	}
+	return n.wake
+}
+
+// token returns n's token, 0 if it is not known yet.
+func (s *session) token(n *node) distlock.Token {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return n.token
+}
+
+// isUnwanted reports whether nobody wants n any more.
+func (s *session) isUnwanted(n *node) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return n.unwanted
+}
+
+// discard makes n one that nobody wants.
+func (s *session) discard(n *node) {
+	s.mu.Lock()
+	n.unwanted = true
+	s.mu.Unlock()
+}
+
+// forget drops n, about which everything is known.
+func (s *session) forget(n *node) {
+	s.mu.Lock()
+	if s.nodes[n.owner] == n {
+		delete(s.nodes, n.owner)
+	}
+	s.mu.Unlock()
+}

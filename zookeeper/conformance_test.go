@@ -40,7 +40,7 @@ func harness(t *testing.T, servers []string) locktest.Harness {
 		return names, err
 	}
 	return locktest.Harness{
-		TTL:       1500 * time.Millisecond,
+		TTL:       3 * time.Second,
 		Parallel:  8, // two cores have this and the servers to run
 		LockDelay: 500 * time.Millisecond,
 		Reconnect: 1500 * time.Millisecond, // the client library pauses for a second after a round of its servers

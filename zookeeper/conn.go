@@ -28,6 +28,8 @@ type conn struct {
 	in      *bufio.Reader // the library reads each packet in two parts
 	greeted bool          // of the goroutine that reads
 	broken  atomic.Bool   // a read has failed
+	spoken  bool          // of the goroutine that writes, as is out
+	out     []byte
 }
 
 func newConn(c net.Conn, l *link, server string) *conn {
@@ -49,6 +51,24 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.broken.Store(true)
 	}
 	return n, err
+}
+
+// opGetData is the request that Get sends.
+const opGetData = 4
+
+// Write sends a packet of the library's. Those of Get ask for a watch: their
+// last byte says so. The library's own GetW does the same, but keeps each watch
+// in a table with a channel, from which it cannot be removed, and sets them all
+// again after a reconnection in a way that races with the first answer.
+func (c *conn) Write(p []byte) (int, error) {
+	first := !c.spoken // asks for a session, and has the high half of a zxid where others have their kind
+	c.spoken = true
+	if first || len(p) <= 12 || binary.BigEndian.Uint32(p[8:]) != opGetData {
+		return c.Conn.Write(p)
+	}
+	c.out = append(c.out[:0], p...)
+	c.out[len(p)-1] = 1
+	return c.Conn.Write(c.out)
 }
 
 // greet waits for the greeting and leaves it to be read.

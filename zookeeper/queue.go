@@ -70,7 +70,7 @@ func (s *session) look(ctx context.Context, n *node) (before string, err error) 
 		stat = make(chan result[*zk.Stat], 1)
 		go func() { // ends as call does
 			st, err := retry(ctx, s, func() (*zk.Stat, error) {
-				_, st, _, err := s.zk.GetW(n.path)
+				_, st, err := s.zk.Get(n.path)
 				return st, err
 			})
 			stat <- result[*zk.Stat]{st, err}

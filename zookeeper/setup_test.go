@@ -18,7 +18,7 @@ const tick = 200 * time.Millisecond
 // The servers that tests run on, by the variable that names them.
 var ensembles = []struct{ name, env string }{
 	{"one server", "DISTLOCK_TEST_ZOOKEEPER"},
-	{"three servers", "DISTLOCK_TEST_ZOOKEEPER_ENSEMBLE"},
+	{"three servers", "DISTLOCK_TEST_ZOOKEEPER_TRIO"},
 }
 
 // addresses returns the servers that env names. Without any the test is

@@ -5,12 +5,16 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// Whatever is read by Get is watched: see conn.Write. The server tells once, over
+// the connection on which it was asked.
+
 // event takes what the library hears from the server. It never blocks.
 func (s *session) event(e zk.Event) {
 	switch e.Type {
 	case zk.EventSession:
-		if e.State == zk.StateHasSession { // watches may have been lost with the connection
+		if e.State == zk.StateHasSession { // watches are gone with the last connection
 			s.ringAll()
+			go s.watchAgain() // ends with the last answer or the connection
 		}
 	case zk.EventNodeDeleted:
 		s.ring(e.Path)
@@ -31,7 +35,7 @@ func (s *session) bell(path string) <-chan struct{} {
 		b = make(chan struct{})
 		s.bells[path] = b
 		go func() { // ends with the answer or the connection
-			if _, _, _, err := s.zk.GetW(path); err != nil {
+			if _, _, err := s.zk.Get(path); err != nil {
 				s.ring(path)
 			}
 		}()
@@ -89,8 +93,29 @@ func (s *session) watchOwn(path string) {
 	if !ok || s.known(owner) == nil {
 		return
 	}
-	if _, _, _, err := s.zk.GetW(path); err == zk.ErrNoNode {
+	if _, _, err := s.zk.Get(path); err == zk.ErrNoNode {
 		s.deleted(path)
+	}
+}
+
+// watchAgain watches all nodes of ours over a new connection.
+func (s *session) watchAgain() {
+	var paths []string
+	s.mark(func() {
+		for _, n := range s.nodes {
+			if n.token != 0 {
+				paths = append(paths, n.path)
+			}
+		}
+	})
+	for _, p := range paths {
+		_, _, err := s.zk.Get(p)
+		switch {
+		case err == zk.ErrNoNode:
+			s.deleted(p)
+		case isBroken(err): // the next connection begins anew
+			return
+		}
 	}
 }
 

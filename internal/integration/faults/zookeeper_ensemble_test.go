@@ -37,7 +37,7 @@ func TestZooKeeperEnsembleLosesAMember(t *testing.T) {
 			m := c.victim(d)
 			servers.Do(t, func(ctx context.Context) error { return c.strike(m, ctx) })
 			other := k.locks(ttl, besides(e, m)...)
-			next := watchOver(t, l, other, 2*ttl)
+			next := watchOver(t, l, other, ttl*3/2)
 			if next != nil {
 				t.Error("the lease was lost though a majority was there all the time")
 				release(t, next)

@@ -22,6 +22,7 @@ type keeper struct {
 	addrs []string
 	root  string
 	admin *zk.Conn
+	tick  time.Duration // of the servers
 }
 
 // healthyKeeper is a server that no test harms.
@@ -39,7 +40,7 @@ func newKeeper(t testing.TB, addrs ...string) *keeper {
 		}
 		addrs = s.Addrs()
 	}
-	k := &keeper{TB: t, addrs: addrs, root: "/test-" + distlock.NewOwner().Text()}
+	k := &keeper{TB: t, addrs: addrs, root: "/test-" + distlock.NewOwner().Text(), tick: servers.ZooKeeperTick}
 	k.admin = k.connect(addrs...)
 	return k
 }
@@ -93,7 +94,7 @@ func (d *dialled) server() string {
 
 func (k *keeper) locksOver(d *dialled, ttl time.Duration, addrs ...string) (*distlock.Client, *dialled) {
 	k.Helper()
-	o := &zklock.Options{Root: k.root, Tick: servers.ZooKeeperTick, Dial: d.dial}
+	o := &zklock.Options{Root: k.root, Tick: k.tick, Dial: d.dial}
 	c, err := distlock.New(zklock.New(addrs, o), distlock.WithTTL(ttl))
 	if err != nil {
 		k.Fatal(err)

@@ -36,6 +36,13 @@ func newConn(c net.Conn, l *link, server string) *conn {
 	return &conn{Conn: c, link: l, server: server, in: bufio.NewReader(c)}
 }
 
+// cut ends the connection, so that the library makes another. A nil conn is none.
+func (c *conn) cut() {
+	if c != nil {
+		_ = c.Conn.Close()
+	}
+}
+
 // Read reads what the server says. The greeting is looked at first.
 func (c *conn) Read(p []byte) (int, error) {
 	if !c.greeted {

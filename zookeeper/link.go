@@ -154,26 +154,23 @@ func (l *link) greeted(g greeting) error {
 	return errExpired
 }
 
-// reset cuts the connection, so that the library makes another.
-func (l *link) reset() {
+// now returns the present connection, which may be broken, or nil.
+func (l *link) now() *conn {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.current != nil {
-		_ = l.current.Conn.Close()
-	}
+	return l.current
 }
 
 // shut cuts the connection, and there will be no other.
 func (l *link) shut() {
 	l.cancel()
-	l.reset()
+	l.now().cut()
 }
 
 // isWhole reports whether nothing has broken the last connection.
 func (l *link) isWhole() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.current != nil && !l.current.broken.Load()
+	c := l.now()
+	return c != nil && !c.broken.Load()
 }
 
 // await waits until the session is open, and returns the first greeting.

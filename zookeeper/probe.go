@@ -73,17 +73,19 @@ func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.
 	return at.Add(min(since-called, 0)), nil
 }
 
-// probe sends one sync. A server that does not answer in time is given up.
+// probe sends one sync. A connection that was there before and brings no answer in
+// time is given up; one that was made since may need longer.
 func (s *session) probe(ctx context.Context) error {
 	pctx, cancel := context.WithTimeout(ctx, patience(s.terms))
 	defer cancel()
+	over := s.link.now()
 	sent := now()
 	_, err := call(pctx, s, func() (string, error) { return s.zk.Sync("/") })
 	switch {
 	case err == nil:
 		s.pulse.add(beat{sent, now()})
 	case pctx.Err() != nil && ctx.Err() == nil:
-		s.link.reset()
+		over.cut()
 		return errSilent
 	}
 	return err

@@ -31,6 +31,10 @@ type session struct {
 	bells map[string]chan struct{} // by the path of the node that they watch
 }
 
+// maxRequest bounds a packet to a server. The largest has a path of some 2 KiB in it,
+// the holder's text, and ACLs or credentials; the library would set 1.5 MiB aside.
+const maxRequest = 128 << 10
+
 var (
 	_ distlock.Session      = (*session)(nil)
 	_ distlock.Queuer       = (*session)(nil)
@@ -48,7 +52,8 @@ func (b *Backend) open(ctx context.Context, t distlock.Terms) (*session, error) 
 	s.link.expired = s.expire
 	var err error
 	s.zk, s.events, err = zk.Connect(b.servers, t.Lifetime(), zk.WithDialer(s.link.connect),
-		zk.WithHostProvider(s.link), zk.WithEventCallback(s.event), zk.WithLogger(silence{}), zk.WithLogInfo(false))
+		zk.WithHostProvider(s.link), zk.WithEventCallback(s.event), zk.WithMaxConnBufferSize(maxRequest),
+		zk.WithLogger(silence{}), zk.WithLogInfo(false))
 	if err != nil {
 		return nil, err
 	}

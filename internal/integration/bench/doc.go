@@ -1,7 +1,7 @@
-// Command bench measures what distlock costs on Redis, beside a floor: the same thing
-// written by hand on the same go-redis client, without token, waiting or renewal.
+// Command bench measures what distlock costs on Redis and ZooKeeper, beside a floor: the
+// same thing written by hand on the same client library, without token, waiting or renewal.
 //
-//	make bench                                  from the top: starts Redis, two to three minutes
+//	make bench                                  from the top: starts servers, three minutes
 //	make bench BENCHFLAGS='-quick -run alone'   a few seconds, to see that it works
 //	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS set; also writes FILE
 //
@@ -37,6 +37,11 @@
 //     turn, which costs less than the goroutine and timer for each that one would
 //     really write.
 //   - core: the same calls on the memory backend, for what the core alone costs.
+//   - zookeeper: one goroutine acquires and releases, on ZooKeeper, with the servers
+//     that DISTLOCK_TEST_ZOOKEEPER names. Floor: an ephemeral node that is created and
+//     deleted, two writes. The client library's own Lock takes its turns beside both,
+//     and is compared with the same floor. On new keys each call has another key, whose
+//     parent has to be made; the floor makes all its nodes under one parent.
 //
 // Each grant of alone, busy and hand-over, on both sides, is checked against an owner
 // variable and, for distlock, tokens against the last one; a violation ends the program.

@@ -16,7 +16,12 @@ import (
 func takeOver(t *testing.T, l *distlock.Lease, other *distlock.Client) *distlock.Lease {
 	t.Helper()
 	done := l.Done()
-	next := acquire(t, other, l.Key())
+	var next *distlock.Lease
+	eventually(t, bound, "another has the key", func() bool {
+		var err error
+		next, err = other.Acquire(within(t, bound), l.Key())
+		return err == nil // else the service is electing
+	})
 	in, signaled := time.Now(), isClosed(done)
 	if early := l.Deadline().Sub(in); early > 0 {
 		t.Errorf("the next holder was in %v before the deadline", early)
@@ -32,36 +37,47 @@ func takeOver(t *testing.T, l *distlock.Lease, other *distlock.Client) *distlock
 }
 
 // Stands for: a client whose server is cut off from its leader, and that takes the reads
-// which that server goes on answering for a sign that its session lives.
-func TestZooKeeperFollowerCutOffGoesOnAnsweringReads(t *testing.T) {
+// which that server goes on answering for a sign that its session lives; or whose server
+// is the leader, and has not noticed that nobody follows it any more.
+func TestZooKeeperServerCutOffGoesOnAnswering(t *testing.T) {
 	t.Parallel()
 	const (
 		ttl     = 2 * time.Second
 		holders = 8
 	)
-	e := servers.Start(t, servers.ZooKeeperTrioWith("syncLimit=60")) // 12 s without its leader
-	f := follower(t, e)
-	k := newKeeper(t, besides(e, f)...)
-	reader := k.connect(f.Addr())
-	other := k.locks(ttl)
-	var leases []*distlock.Lease
-	for i := range holders {
-		leases = append(leases, acquire(t, k.locks(ttl, f.Addr()), fmt.Sprint("reads-", i)))
-		pause(ttl / 3 / holders) // so that each is at another point of its renewal when the cut comes
-	}
-	servers.Do(t, f.CutOff)
-	var running sync.WaitGroup
-	for _, l := range leases {
-		running.Go(func() {
-			next := takeOver(t, l, other)
-			there, _, err := reader.Exists(k.parent(l.Key()))
-			if err != nil || !there {
-				t.Errorf("the server that is cut off does not answer reads: %v, %v", there, err)
+	e := servers.Start(t, servers.ZooKeeperTrioWith("syncLimit=30")) // 6 s until a member gives the others up
+	for _, c := range []struct {
+		name    string
+		victim  func(testing.TB, *servers.Ensemble) *servers.Member
+		answers bool // when another gets the key
+	}{{"a follower", follower, true}, {"the leader", leads, false}} {
+		t.Run(c.name, func(t *testing.T) {
+			m := c.victim(t, e)
+			k := newKeeper(t, besides(e, m)...)
+			reader := k.connect(m.Addr())
+			other := k.locks(ttl)
+			var leases []*distlock.Lease
+			for i := range holders {
+				leases = append(leases, acquire(t, k.locks(ttl, m.Addr()), fmt.Sprint("answers-", i)))
+				pause(ttl / 3 / holders) // so that each is at another point of its renewal when the cut comes
 			}
-			release(t, next)
+			servers.Do(t, m.CutOff)
+			var running sync.WaitGroup
+			for _, l := range leases {
+				running.Go(func() {
+					next := takeOver(t, l, other)
+					there, _, err := reader.Exists(k.parent(l.Key()))
+					if c.answers && (err != nil || !there) {
+						t.Errorf("the server that is cut off does not answer reads: %v, %v", there, err)
+					}
+					release(t, next)
+				})
+			}
+			running.Wait()
+			servers.Do(t, m.Heal)
+			follows(t, m)
 		})
 	}
-	running.Wait()
 }
 
 // Stands for: a holder whose packets, or whose answers, are dropped silently goes on

@@ -10,26 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// A node is an owner's place in the queue of a key, or the attempt to get one.
-type node struct {
-	owner  distlock.Owner
-	parent string
-
-	// done is closed when the outcome below is known as far as it can be.
-	done chan struct{}
-	path string // there is one; else err
-	err  error
-	none bool // there certainly is none
-
-	// Guarded by session.mu.
-	unwanted bool          // is to go: nothing more may be created
-	asked    bool          // its deletion was sent without an answer
-	held     bool          // handed out as a Hold
-	gone     bool          // deleted, and not by us
-	wake     chan struct{} // of one that waits; closed when it is gone
-	token    distlock.Token
-}
-
 // errUnwanted ends a creation that nobody waits for.
 var errUnwanted = errors.New("given up")
 
@@ -59,30 +39,6 @@ func (s *session) place(ctx context.Context, r request) (*node, error) {
 		return nil, distlock.Refused(explain(n.err))
 	}
 	return nil, s.judge(n.err)
-}
-
-// begin returns the node of the request's owner, whose creation it begins if
-// this is the first time.
-func (s *session) begin(r request) (*node, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cause != nil {
-		return nil, s.whyLocked()
-	}
-	n := s.nodes[r.owner]
-	if n == nil {
-		n = &node{owner: r.owner, parent: r.parent, done: make(chan struct{})}
-		s.nodes[r.owner] = n
-		go s.create(n, r.holder)
-	}
-	return n, nil
-}
-
-// A request is for a place in the queue below parent.
-type request struct {
-	owner  distlock.Owner
-	parent string
-	holder string // for whoever inspects the lock
 }
 
 // create carries the creation of n out. It runs in a goroutine of its own, as

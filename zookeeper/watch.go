@@ -1,9 +1,6 @@
 package zookeeper
 
-import (
-	"github.com/distlock-go/distlock"
-	"github.com/go-zookeeper/zk"
-)
+import "github.com/go-zookeeper/zk"
 
 // Whatever is read by Get is watched: see conn.Write. The server tells once, over
 // the connection on which it was asked.
@@ -117,54 +114,4 @@ func (s *session) watchAgain() {
 			return
 		}
 	}
-}
-
-// known returns owner's node, if the session knows of one.
-func (s *session) known(owner distlock.Owner) *node {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.nodes[owner]
-}
-
-// waits returns a channel that is closed when n is deleted by somebody else.
-func (s *session) waits(n *node) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n.wake == nil {
-		n.wake = make(chan struct{})
-		if n.gone {
-			close(n.wake)
-		}
-	}
-	return n.wake
-}
-
-// token returns n's token, 0 if it is not known yet.
-func (s *session) token(n *node) distlock.Token {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return n.token
-}
-
-// isUnwanted reports whether nobody wants n any more.
-func (s *session) isUnwanted(n *node) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return n.unwanted
-}
-
-// discard makes n one that nobody wants.
-func (s *session) discard(n *node) {
-	s.mu.Lock()
-	n.unwanted = true
-	s.mu.Unlock()
-}
-
-// forget drops n, about which everything is known.
-func (s *session) forget(n *node) {
-	s.mu.Lock()
-	if s.nodes[n.owner] == n {
-		delete(s.nodes, n.owner)
-	}
-	s.mu.Unlock()
 }

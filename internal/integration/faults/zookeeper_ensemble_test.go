@@ -118,3 +118,18 @@ func TestZooKeeperEnsembleRestartsAsAWhole(t *testing.T) {
 	}
 	release(t, next)
 }
+
+// Stands for: a client that counts on the time-out that it asked for, and not on the
+// shorter one that the server has granted.
+func TestZooKeeperServerThatGrantsLessIsRefused(t *testing.T) {
+	t.Parallel()
+	s := servers.Start(t, servers.ZooKeeperWith("maxSessionTimeout=5000"))
+	k := newKeeper(t, s.Addr())
+	before := k.figure("zk_num_alive_connections")
+	_, err := k.locks(6*time.Second).Acquire(within(t, bound), "granted")
+	if !errors.Is(err, distlock.ErrInvalid) {
+		t.Errorf("got %v, want ErrInvalid", err)
+	}
+	eventually(t, bound, "the session is closed again", func() bool { return k.figure("zk_num_alive_connections") <= before })
+	release(t, acquire(t, k.locks(5*time.Second), "granted"))
+}

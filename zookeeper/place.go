@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/distlock-go/distlock"
@@ -59,53 +58,48 @@ func (s *session) create(n *node, holder string) {
 			n.none = isAnswer(n.err)
 			return
 		}
-		path, err := s.findMine(n)
-		for isBroken(err) && !s.isUnwanted(n) && !s.isOver() {
-			path, err = s.findMine(n)
+		path, err := s.find(n)
+		for (isBroken(err) || err == zk.ErrNoServer) && !s.isOver() { // which comes once a second
+			path, err = s.find(n)
 		}
-		if err != nil {
+		switch {
+		case err != nil:
 			n.err = err // unknown
 			return
-		}
-		if path != "" {
+		case path != "":
 			n.path, n.err = path, nil
 			return
 		}
 	}
 }
 
-// findMine returns the path of the node that a lost reply has left to n, or "".
-// One of an earlier session is not ours: it is about to go.
-func (s *session) findMine(n *node) (string, error) {
-	paths, err := s.find(n)
-	for _, p := range paths {
-		there, stat, err := s.zk.Exists(p)
-		switch {
-		case err != nil:
-			return "", err
-		case there && stat.EphemeralOwner == s.id:
-			return p, nil
-		}
-	}
-	return "", err
-}
-
-// find returns the paths of all nodes that are of n's owner. The sync before it
-// is for what was created over another member of the ensemble.
-func (s *session) find(n *node) ([]string, error) {
+// find returns the path of the node that a lost reply has left to n, or "". It is
+// on another connection than the request, which the servers carry out before or
+// never. The sync is for one that another member of the ensemble has carried out.
+// A node of an earlier session is not n's: it is about to go.
+func (s *session) find(n *node) (string, error) {
 	if _, err := s.zk.Sync(n.parent); err != nil {
-		return nil, err
+		return "", err
 	}
 	names, _, err := s.zk.Children(n.parent)
 	if err != nil && err != zk.ErrNoNode {
-		return nil, err
+		return "", err
 	}
 	guid := prefix(n.owner)
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, guid) })
-	for i := range names {
-		names[i] = n.parent + "/" + names[i]
+	for _, name := range names {
+		if !strings.HasPrefix(name, guid) {
+			continue
+		}
+		path := n.parent + "/" + name
+		there, stat, err := s.zk.Exists(path)
+		if err != nil {
+			return "", err
+		}
+		if there && stat.EphemeralOwner == s.id {
+			return path, nil
+		}
 	}
-	return names, nil
+	return "", nil
 }
 
 // remove deletes n's node, whatever is known of it. It returns nil if it did,
@@ -119,38 +113,24 @@ func (s *session) remove(ctx context.Context, n *node) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	paths := []string{n.path}
-	if n.path == "" {
-		if n.none {
-			s.forget(n)
-			return distlock.ErrLost
-		}
-		var err error
-		paths, err = retry(ctx, s, func() ([]string, error) { return s.find(n) })
-		if err != nil {
-			return err
-		}
+	err := s.judge(n.err)
+	switch {
+	case n.path != "":
+		err = s.deleteNode(ctx, n)
+	case n.none:
+		err = distlock.ErrLost
 	}
-	found := false
-	for _, p := range paths {
-		err := s.deleteNode(ctx, n, p)
-		if err != nil && err != distlock.ErrLost {
-			return err
-		}
-		found = found || err == nil
+	if err == nil || err == distlock.ErrLost {
+		s.forget(n)
 	}
-	s.forget(n)
-	if !found {
-		return distlock.ErrLost
-	}
-	return nil
+	return err
 }
 
-// deleteNode deletes the node at path. One that is not there counts as deleted
-// if an answer to an earlier attempt is missing.
-func (s *session) deleteNode(ctx context.Context, n *node, path string) error {
+// deleteNode deletes n's node. One that is not there counts as deleted if an
+// answer to an earlier attempt is missing.
+func (s *session) deleteNode(ctx context.Context, n *node) error {
 	_, err := retry(ctx, s, func() (struct{}, error) {
-		err := s.zk.Delete(path, -1)
+		err := s.zk.Delete(n.path, -1)
 		if isBroken(err) {
 			s.mark(func() { n.asked = true })
 		}

@@ -133,20 +133,15 @@ func (s *session) grant(r distlock.Request, n *node) (distlock.Hold, error) {
 	return distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms, Token: n.token, State: n}, nil
 }
 
-// Release deletes the owner's node.
+// Release deletes the owner's node. The session knows all owners that may have
+// one.
 func (s *session) Release(ctx context.Context, h distlock.Hold) error {
-	s.mu.Lock()
-	n := s.nodes[h.Owner]
-	s.mu.Unlock()
-	if n == nil { // none that this session knows of
-		n = &node{owner: h.Owner, parent: s.backend.keyPath(h.Key), done: closed}
+	if err := s.why(); err != nil {
+		return err
+	}
+	n := s.known(h.Owner)
+	if n == nil {
+		return distlock.ErrLost
 	}
 	return s.remove(ctx, n)
 }
-
-// closed is a channel that is.
-var closed = func() chan struct{} {
-	c := make(chan struct{})
-	close(c)
-	return c
-}()

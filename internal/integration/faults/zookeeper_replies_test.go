@@ -27,23 +27,32 @@ func (k *keeper) onLink(t *testing.T, ttl time.Duration, key string) (*distlock.
 func TestZooKeeperLostReplyOfACreation(t *testing.T) {
 	t.Parallel()
 	const ttl = 30 * time.Second
-	t.Run("nobody wants it any more", func(t *testing.T) {
-		t.Parallel()
-		k := newKeeper(t)
-		locks, link := k.onLink(t, ttl, "orphan")
-		link.Set(proxy.Pass, proxy.Swallow)
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			eventually(t, bound, "the node is there", func() bool { return len(k.nodes("orphan")) == 1 })
-			cancel()
-		}()
-		if _, err := locks.Acquire(ctx, "orphan"); !errors.Is(err, context.Canceled) {
-			t.Fatalf("got %v, want the caller's cancellation", err)
-		}
-		link.Set(proxy.Pass, proxy.Pass)
-		eventually(t, 5*time.Second, "the node is gone, long before its session", func() bool { return len(k.nodes("orphan")) == 0 })
-		release(t, acquire(t, k.locks(ttl), "orphan"))
-	})
+	for _, c := range []struct {
+		name string
+		away time.Duration // for which no server can be reached then
+	}{{"nobody wants it any more", 0}, {"nobody wants it, and no server is there for a while", 3 * time.Second}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			k := newKeeper(t)
+			locks, link := k.onLink(t, ttl, "orphan")
+			link.Set(proxy.Pass, proxy.Swallow)
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				eventually(t, bound, "the node is there", func() bool { return len(k.nodes("orphan")) == 1 })
+				cancel()
+			}()
+			if _, err := locks.Acquire(ctx, "orphan"); !errors.Is(err, context.Canceled) {
+				t.Fatalf("got %v, want the caller's cancellation", err)
+			}
+			if c.away > 0 {
+				link.Cut()
+				pause(c.away)
+			}
+			link.Set(proxy.Pass, proxy.Pass)
+			eventually(t, 5*time.Second, "the node is gone, long before its session", func() bool { return len(k.nodes("orphan")) == 0 })
+			release(t, acquire(t, k.locks(ttl), "orphan"))
+		})
+	}
 	t.Run("it is still wanted", func(t *testing.T) {
 		t.Parallel()
 		k := newKeeper(t)

@@ -9,6 +9,7 @@ MODULES := . $(INTEGRATION) internal/tools
 SERVERS ?= all
 FUZZTIME ?= 20s
 SOAK ?= 10m
+BENCHED := redis,etcd,zookeeper
 WITHSERVERS = bin/withservers -servers $(SERVERS)
 
 .PHONY: help
@@ -50,7 +51,7 @@ fmt: bin/gofumpt ## format all Go files
 # BENCHFLAGS: -quick, -run EXPRESSION, -json FILE; see internal/integration/bench.
 .PHONY: bench
 bench: bin/withservers ## measure on real servers, beside locks written by hand
-	@bin/withservers -servers redis,etcd -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
+	@bin/withservers -servers $(BENCHED) -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
 
 .PHONY: soak
 soak: ## run workers and a nemesis on real servers for SOAK (10m)

@@ -14,6 +14,10 @@ require (
 	google.golang.org/grpc v1.83.2
 )
 
+// The client under the zookeeper backend, and the types of its options and of
+// what it hands out for transactions. It imports the standard library only.
+require github.com/go-zookeeper/zk v1.0.4
+
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect

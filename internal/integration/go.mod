@@ -14,6 +14,7 @@ require (
 
 require (
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
+	github.com/go-zookeeper/zk v1.0.4 // the client under the zookeeper backend, also for what tests and benchmarks do by hand
 	github.com/moby/moby/api v1.56.1 // types in the signatures of testcontainers-go and the client
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
 	github.com/redis/go-redis/v9 v9.23.0 // the client of the redis backend, also for what tests and benchmarks do by hand

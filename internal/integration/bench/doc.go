@@ -1,9 +1,9 @@
-// Command bench measures what distlock costs on Redis and on etcd, beside a floor: the
-// same thing written by hand on the same client, without token, waiting or renewal.
+// Command bench measures what distlock costs on real servers, beside a floor: the same
+// thing written by hand on the same client library, without token, waiting or renewal.
 //
-//	make bench                                  from the top: starts servers, about five minutes
+//	make bench                                  from the top: starts servers, some ten minutes
 //	make bench BENCHFLAGS='-quick -run alone'   a few seconds, to see that it works
-//	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS and _ETCD set; also writes FILE
+//	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS and its like set; also writes FILE
 //
 // It prints a Markdown table. A line with a budget says whether it is met; the exit
 // status does not depend on it, only on whether the runs were valid.
@@ -42,6 +42,11 @@
 //     that deletes it by its create revision. A hand-over's floor is a release and then
 //     an acquire. The same with etcd's own concurrency.Mutex, beside the same floor.
 //     Most of the time is the member's disk's.
+//   - zookeeper: one goroutine acquires and releases, on ZooKeeper, with the servers
+//     that DISTLOCK_TEST_ZOOKEEPER names. Floor: an ephemeral node that is created and
+//     deleted, two writes. The client library's own Lock takes its turns beside both,
+//     and is compared with the same floor. On new keys each call has another key, whose
+//     parent has to be made; the floor makes all its nodes under one parent.
 //
 // Each grant of alone, busy and hand-over, on both sides, is checked against an owner
 // variable and, for distlock, tokens against the last one; a violation ends the program.

@@ -38,16 +38,19 @@ func (p *process) close() error {
 	return err
 }
 
-// describe says on what is measured.
+// describe says on what is measured. Without an address it is not Redis.
 func describe(ctx context.Context, addr string) (string, error) {
+	machine := fmt.Sprintf("%s, %s/%s, %d CPUs", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if addr == "" {
+		return machine, nil
+	}
 	rdb := goredis.NewClient(&goredis.Options{Addr: addr})
 	defer rdb.Close()
 	info, err := infoLines(ctx, rdb, "server")
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("Redis %s, %s, %s/%s, %d CPUs", info["redis_version"], runtime.Version(),
-		runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), nil
+	return "Redis " + info["redis_version"] + ", " + machine, nil
 }
 
 // infoLines reads a section of INFO.

@@ -17,7 +17,11 @@ const warmUp = 0.3
 // interleave lets a and b take turns: a b, b a, a b, … What the warm-up noted in the
 // records of forget is dropped.
 func interleave(ctx context.Context, p plan, a, b side, forget ...*record) error {
-	sides := []side{a, b}
+	return inTurn(ctx, p, []side{a, b}, forget...)
+}
+
+// inTurn is interleave for any number of sides: a b c, c b a, a b c, …
+func inTurn(ctx context.Context, p plan, sides []side, forget ...*record) error {
 	for _, s := range sides {
 		if err := s(ctx, time.Duration(warmUp*float64(p.slice))); err != nil {
 			return err

@@ -1,0 +1,66 @@
+package faults_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/integration/servers"
+)
+
+// Stands for: attempts that fail and waits that give up, each leaving a node, a watch, a
+// goroutine, a connection or a session, until something is full.
+func TestZooKeeperFailedTriesLeaveNothing(t *testing.T) {
+	// Not parallel: it counts the goroutines of the process.
+	const (
+		ttl   = 30 * time.Second
+		tries = 1000
+	)
+	s := servers.Start(t, servers.ZooKeeper)
+	k := newKeeper(t, s.Addr())
+	holder := acquire(t, k.locks(ttl), "failed")
+	locks := k.locks(ttl)
+	fail := func(i int) {
+		if i%2 == 0 {
+			if _, err := locks.TryAcquire(t.Context(), "failed"); !errors.Is(err, distlock.ErrHeld) {
+				t.Fatalf("try %d: got %v, want ErrHeld", i, err)
+			}
+			return
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i%20)*time.Millisecond)
+		defer cancel()
+		if _, err := locks.Acquire(ctx, "failed"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("try %d: got %v, want the deadline's error", i, err)
+		}
+	}
+	for i := range 20 {
+		fail(i)
+	}
+	settled := func() residual {
+		eventually(t, bound, "only the holder's node is left", func() bool { return len(k.nodes("failed")) == 1 })
+		return residual{
+			watches: k.figure("zk_watch_count"), connections: k.figure("zk_num_alive_connections"),
+			ephemerals: k.figure("zk_ephemerals_count"), goroutines: runtime.NumGoroutine(),
+		}
+	}
+	before := settled()
+	for i := range tries {
+		fail(i)
+	}
+	var after residual
+	eventually(t, bound, "nothing is left of them", func() bool {
+		after = settled()
+		return after.watches <= before.watches && after.connections <= before.connections &&
+			after.ephemerals <= before.ephemerals && after.goroutines <= before.goroutines
+	})
+	t.Logf("before %+v, after %+v", before, after)
+	release(t, holder)
+	eventually(t, bound, "no node is left", func() bool { return k.figure("zk_ephemerals_count") == 0 })
+	eventually(t, bound, "no watch is left", func() bool { return k.figure("zk_watch_count") == 0 })
+}
+
+// A residual is what failed tries could leave.
+type residual struct{ watches, connections, ephemerals, goroutines int }

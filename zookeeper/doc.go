@@ -1,0 +1,86 @@
+// Package zookeeper takes locks on a ZooKeeper ensemble (servers 3.5.3 and
+// later). Import it as zklock:
+//
+//	import zklock "github.com/distlock-go/distlock/zookeeper"
+//
+//	client, err := distlock.New(zklock.New([]string{"zk-1", "zk-2", "zk-3"}, nil))
+//
+// # How it works
+//
+// A ZooKeeper session is its connection, so the backend opens its own: a client
+// has one session, over one connection, for each TTL and lock-delay in use,
+// however many locks it holds. A lock is a node, and whoever has it or waits
+// for it has an ephemeral sequential node below it:
+//
+//	ROOT / ESCAPED-KEY / OWNER-IN-HEX - SEQUENCE
+//
+// The one with the lowest sequence number holds the lock. A waiter watches the
+// node before its own and no other, so that a release wakes one waiter however
+// many there are, and the queue is first come first served across all
+// processes. Sequence numbers are compared so that the order survives their
+// wrap at 2^31. In a key everything but ASCII letters, digits and a few signs
+// is written as % and two hexadecimal digits: a key is one path element, and
+// no key's path contains another's. Nodes below a lock that have other names
+// are ignored: other libraries' locks do not exclude ours.
+//
+// # What is promised
+//
+// The token is the czxid of the own node, the number of the transaction that
+// created it: durable, strictly increasing over release, expiry, deletion of
+// node and parent, change of leader and restart. It goes back only where the
+// ensemble itself does: do not restore it from a backup, or rebuild it, under
+// the same resources. [Held] makes any transaction on the same ensemble
+// conditional on the lock; there no other fence is needed. Everywhere else use
+// a distlock.Fence or its like: ZooKeeper grants a key once a session has run
+// out, whether or not its holder has noticed.
+//
+// A holder knows that it may have lost its lock before the servers can grant
+// it to another. That takes more than an answer. A server that is cut off from
+// its leader goes on answering reads, and passes on that a session is alive
+// only with its answers to the leader's pings. So a probe is a sync, which the
+// leader answers, and its send time counts only once a later one, sent at
+// least a tick after the first one's answer, has been answered too; from then
+// on the session lives for its time-out. This relies on the servers' tickTime
+// being no longer than Options.Tick, and on a leader that has lost its majority
+// stepping down within syncLimit ticks, while its followers give it that time
+// as well: which they do unless they lose their connections to it at once,
+// and it to them not at all.
+//
+// When a node is deleted behind the library's back, its holder is told at
+// once, by a watch on it. So is a client whose session the servers have ended,
+// when it next reaches one of them. Its leases are lost then, and the next
+// Acquire opens another session.
+//
+// # Times
+//
+// The session's time-out is TTL + lock-delay, which the servers must grant as
+// asked: from 2 to 20 ticks by default, 4 to 40 s. If they grant less, opening
+// fails with distlock.ErrInvalid. A dead holder's lock is free after TTL +
+// lock-delay from its last sign of life, and up to a tick or two later; a
+// change of leader gives every session its full time anew.
+//
+// As a renewal counts only a tick later, a lease is renewed for the rest of its
+// TTL. With the least TTL, two ticks, a third of a tick is left for a renewal
+// to be late. Take three ticks or more.
+//
+// # Costs
+//
+// Acquire: two round trips once the lock's parent is there, and still two, most
+// of the time, where it has to be made. One to release. A refused attempt:
+// three, as it stands in the queue and leaves it again. A wait: two, one for
+// the watch, and one when it fires. Renewal: one sync per session at every
+// third of the TTL, and four more where that is less than one and a half ticks;
+// besides that the client library sends its own pings. A held lock costs no
+// goroutine, and one watch on the server.
+//
+// Parents are containers: the servers remove them when they are empty, about
+// once a minute. A session costs the client about 1.6 MiB of address space for
+// the library's buffers, of which it touches little.
+//
+// # What the user needs
+//
+// Rights: create, read and delete on Options.Root and below. Nodes get
+// Options.ACL; a Root that does not exist is created with it. Every server
+// should be in the list of addresses, so that a session survives the loss of
+// its server. Clients may not use local sessions alone.
+package zookeeper

@@ -1,0 +1,121 @@
+package zookeeper
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// maxParents bounds how many parents are remembered. At about 150 bytes each
+// that is under a megabyte.
+const maxParents = 4096
+
+// parents remembers which parents were there lately, so that those cost
+// nothing more. That one is remembered promises nothing: the server removes
+// containers that are empty.
+type parents struct {
+	mu    sync.Mutex // guards known
+	known map[string]struct{}
+}
+
+func (p *parents) has(path string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_, ok := p.known[path]
+	return ok
+}
+
+func (p *parents) add(path string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil || len(p.known) >= maxParents {
+		p.known = make(map[string]struct{})
+	}
+	p.known[path] = struct{}{}
+}
+
+func (p *parents) drop(path string) {
+	p.mu.Lock()
+	delete(p.known, path)
+	p.mu.Unlock()
+}
+
+// maxParentTries is how often a parent may vanish before the node is in it.
+const maxParentTries = 5
+
+// put creates a node for n, and its parent if that is missing, and returns the
+// node's path.
+func (s *session) put(n *node, data []byte) (path string, err error) {
+	known := &s.backend.parents
+	for range maxParentTries {
+		if known.has(n.parent) {
+			path, err = s.putNode(n, data)
+		} else {
+			path, err = s.putBoth(n, data)
+		}
+		if err != zk.ErrNoNode {
+			return path, err
+		}
+		known.drop(n.parent)
+	}
+	return path, err
+}
+
+func (s *session) putNode(n *node, data []byte) (string, error) {
+	return s.zk.Create(n.parent+"/"+prefix(n.owner), data, zk.FlagEphemeralSequential, s.backend.opts.ACL)
+}
+
+// putBoth sends the creation of the parent and that of the node one behind the
+// other, which is one round trip. Should they overtake each other the node has
+// no parent, and is put again.
+func (s *session) putBoth(n *node, data []byte) (path string, err error) {
+	done := make(chan struct{})
+	go func() { // starts while we wait for the parent, ends with the answer
+		defer close(done)
+		path, err = s.putNode(n, data)
+	}()
+	parentErr := s.putParent(n.parent)
+	<-done
+	if err == zk.ErrNoNode && parentErr != nil {
+		return "", parentErr
+	}
+	if err == nil || parentErr == nil {
+		s.backend.parents.add(n.parent)
+	}
+	return path, err
+}
+
+// putParent creates the container at path, and persistent nodes above it.
+func (s *session) putParent(path string) error {
+	acl := s.backend.opts.ACL
+	_, err := s.zk.CreateContainer(path, nil, zk.FlagContainer, acl)
+	if err == zk.ErrNoNode {
+		if err = s.putAbove(path); err != nil {
+			return err
+		}
+		_, err = s.zk.CreateContainer(path, nil, zk.FlagContainer, acl)
+	}
+	if err == zk.ErrNodeExists {
+		return nil
+	}
+	return err
+}
+
+// putAbove creates what is missing above path.
+func (s *session) putAbove(path string) error {
+	for end := 1; ; end++ {
+		next := strings.IndexByte(path[end:], '/')
+		if next < 0 {
+			return nil
+		}
+		end += next
+		_, err := s.zk.Create(path[:end], nil, zk.FlagPersistent, s.backend.opts.ACL)
+		if err != nil && err != zk.ErrNodeExists {
+			there, _, existsErr := s.zk.Exists(path[:end]) // it may be there and not ours to create
+			if existsErr != nil || !there {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package zookeeper_test
+
+import (
+	"testing"
+	"time"
+
+	zklock "github.com/distlock-go/distlock/zookeeper"
+)
+
+// A probe's time counts once a later one, sent a tick after its answer, has come back.
+func TestPulse(t *testing.T) {
+	const s = time.Second
+	p := zklock.NewPulse(2 * s)
+	want := func(since time.Duration, known bool) {
+		t.Helper()
+		if got, ok := p.Last(); got != since || ok != known {
+			t.Errorf("got %v, %v; want %v, %v", got, ok, since, known)
+		}
+	}
+	want(0, false)
+	p.Add(10*s, 11*s)
+	want(0, false) // it may have reached a server that the leader hears nothing of
+	p.Add(12*s, 12*s)
+	want(0, false) // less than a tick after the answer
+	p.Add(13*s, 13*s)
+	want(10*s, true)
+	p.Add(13500*time.Millisecond, 14*s)
+	want(10*s, true)
+	p.Add(15*s, 15*s)
+	want(13*s, true) // 12 and 13, not 13.5
+	p.Add(14*s, 16*s)
+	want(13*s, true) // answers out of order bring nothing back
+	p.Add(30*s, 30*s)
+	want(15*s, true)
+	if n := p.Open(); n != 1 {
+		t.Errorf("%d probes are kept, want the last one", n)
+	}
+}

@@ -1,0 +1,147 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+
+	"github.com/distlock-go/distlock"
+	"github.com/go-zookeeper/zk"
+)
+
+// TryAcquire makes one attempt: it stands at the end of the queue and leaves
+// it again unless that is its head.
+func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
+	n, err := s.place(ctx, s.request(r))
+	if err != nil {
+		return distlock.Hold{}, err
+	}
+	before, err := s.look(ctx, n)
+	switch {
+	case err != nil:
+		return distlock.Hold{}, err
+	case before == "":
+		return s.grant(r, n)
+	}
+	if err := s.remove(ctx, n); err != nil && !errors.Is(err, distlock.ErrLost) {
+		return distlock.Hold{}, err
+	}
+	if err := s.why(); err != nil {
+		return distlock.Hold{}, err
+	}
+	return distlock.Hold{}, distlock.Held(0)
+}
+
+// Acquire stands in the queue and waits for the node before its own to go.
+func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
+	n, err := s.place(ctx, s.request(r))
+	if err != nil {
+		return distlock.Hold{}, err
+	}
+	gone := s.waits(n)
+	for {
+		before, err := s.look(ctx, n)
+		switch {
+		case err != nil:
+			return distlock.Hold{}, err
+		case before == "":
+			return s.grant(r, n)
+		}
+		select {
+		case <-s.bell(before):
+		case <-gone:
+		case <-s.over:
+			return distlock.Hold{}, s.why()
+		case <-ctx.Done():
+			return distlock.Hold{}, ctx.Err()
+		}
+	}
+}
+
+func (s *session) request(r distlock.Request) request {
+	return request{owner: r.Owner, parent: s.backend.keyPath(r.Key), holder: r.Holder}
+}
+
+// look returns the path of the node before n in the queue, "" if n is the
+// first. The first time it also reads the token from n itself, in the same round
+// trip, and sets the watch that tells when somebody else deletes n.
+func (s *session) look(ctx context.Context, n *node) (before string, err error) {
+	var stat chan result[*zk.Stat]
+	if s.token(n) == 0 {
+		stat = make(chan result[*zk.Stat], 1)
+		go func() { // ends as call does
+			st, err := retry(ctx, s, func() (*zk.Stat, error) {
+				_, st, err := s.zk.Get(n.path)
+				return st, err
+			})
+			stat <- result[*zk.Stat]{st, err}
+		}()
+	}
+	names, err := retry(ctx, s, func() ([]string, error) {
+		names, _, err := s.zk.Children(n.parent)
+		return names, err
+	})
+	if stat != nil {
+		own := <-stat
+		if own.err != nil {
+			err = own.err
+		} else if own.value.EphemeralOwner != s.id {
+			err = errGone
+		} else {
+			s.mark(func() { n.token = distlock.Token(own.value.Czxid) })
+		}
+	}
+	if errors.Is(err, zk.ErrNoNode) {
+		err = errGone
+	}
+	if err != nil {
+		return "", err
+	}
+	return predecessor(n, names)
+}
+
+// predecessor returns the path of the node before n among names.
+func predecessor(n *node, names []string) (path string, err error) {
+	own := n.path[len(n.parent)+1:]
+	mine, _ := sequence(own)
+	name, last, there := "", int32(0), false
+	for _, other := range names {
+		there = there || other == own
+		if seq, ok := sequence(other); ok && before(seq, mine) && (name == "" || before(last, seq)) {
+			name, last = other, seq
+		}
+	}
+	switch {
+	case !there:
+		return "", errGone
+	case name == "":
+		return "", nil
+	}
+	return n.parent + "/" + name, nil
+}
+
+// grant hands n out, unless it has been deleted since it was seen.
+func (s *session) grant(r distlock.Request, n *node) (distlock.Hold, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.cause != nil:
+		return distlock.Hold{}, s.whyLocked()
+	case n.gone || n.unwanted:
+		return distlock.Hold{}, errGone
+	}
+	n.held = true
+	return distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms, Token: n.token, State: n}, nil
+}
+
+// Release deletes the owner's node. The session knows all owners that may have
+// one.
+func (s *session) Release(ctx context.Context, h distlock.Hold) error {
+	if err := s.why(); err != nil {
+		return err
+	}
+	n := s.known(h.Owner)
+	if n == nil {
+		return distlock.ErrLost
+	}
+	return s.remove(ctx, n)
+}

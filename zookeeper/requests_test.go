@@ -1,0 +1,111 @@
+package zookeeper_test
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+	zklock "github.com/distlock-go/distlock/zookeeper"
+)
+
+// The kinds of requests.
+const (
+	create, remove, getData, sync9, ping, children, createContainer, hello = 1, 2, 4, 9, 11, 12, 19, -1
+)
+
+// A tap notes the kinds of the requests that leave over its connections, pings and
+// probes apart.
+type tap struct {
+	mu    sync.Mutex // guards kinds
+	kinds []int
+}
+
+type tapped struct {
+	net.Conn
+	tap    *tap
+	spoken bool
+}
+
+func (t *tap) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &tapped{Conn: c, tap: t}, nil
+}
+
+func (c *tapped) Write(p []byte) (int, error) {
+	kind := hello
+	if c.spoken {
+		kind = int(int32(binary.BigEndian.Uint32(p[8:])))
+	}
+	c.spoken = true
+	if kind != ping && kind != sync9 {
+		c.tap.mu.Lock()
+		c.tap.kinds = append(c.tap.kinds, kind)
+		c.tap.mu.Unlock()
+	}
+	return c.Conn.Write(p)
+}
+
+// sent returns the kinds of what was sent since the last call, in no order.
+func (t *tap) sent() []int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kinds := t.kinds
+	t.kinds = nil
+	slices.Sort(kinds)
+	return kinds
+}
+
+func TestCostsInRequests(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	wire := new(tap)
+	c := s.client(s.backend(func(o *zklock.Options) { o.Dial = wire.dial }))
+	take := func(key string) *distlock.Lease {
+		t.Helper()
+		l, err := c.TryAcquire(within(t, bound), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	give := func(l *distlock.Lease) {
+		t.Helper()
+		if err := l.Release(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	costs := func(what string, want ...int) {
+		t.Helper()
+		if got := wire.sent(); !slices.Equal(got, want) {
+			t.Errorf("%s: requests of the kinds %v, want %v", what, got, want)
+		}
+	}
+	give(take("warm-up"))
+	wire.sent()
+	l := take("new")
+	if got := wire.sent(); !slices.Contains(got, createContainer) { // and once more a create, if they overtook each other
+		t.Errorf("a new key: requests of the kinds %v, want a container's creation", got)
+	}
+	give(l)
+	costs("a release", remove)
+	l = take("new")
+	costs("a known key", create, getData, children)
+	give(l)
+	costs("its release", remove)
+	holder, err := s.client(s.backend()).Acquire(within(t, bound), "new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.TryAcquire(within(t, bound), "new"); err == nil {
+		t.Fatal("a held key was granted")
+	}
+	costs("a refusal", create, remove, getData, children)
+	give(holder)
+}

@@ -2,7 +2,6 @@ package httpfence
 
 import (
 	"context"
-	"errors"
 	"net/http"
 
 	"github.com/distlock-go/distlock"
@@ -45,12 +44,12 @@ func Handler(next http.Handler, advance Advance, o *Options) http.Handler {
 	if err := wire.CheckSource(o.Source); err != nil {
 		panic("httpfence: " + err.Error())
 	}
-	return &handler{next: next, advance: advance, options: *o}
+	return &handler{next, wire.Gate{Advance: advance, Source: o.Source}, *o}
 }
 
 type handler struct {
 	next    http.Handler
-	advance Advance
+	gate    wire.Gate
 	options Options
 }
 
@@ -61,45 +60,19 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	t, why := h.read(r, fields)
-	if why == nil {
-		why = h.judge(h.advance(r.Context(), t.Key, t.Token))
+	var key func() string
+	if h.options.Key != nil {
+		key = func() string { return h.options.Key(r) }
 	}
-	if why != nil {
-		why.answer(w)
+	ctx := r.Context()
+	t, why := h.gate.Read(fields, key)
+	if why == "" {
+		ctx, why = h.gate.Enter(ctx, t)
+	}
+	if why != "" {
+		w.Header().Set(RefusedHeader, string(why))
+		http.Error(w, why.Text(), statuses[why])
 		return
 	}
-	h.next.ServeHTTP(w, r.WithContext(distlock.ContextWithToken(r.Context(), t.Key, t.Token)))
-}
-
-// read returns the token of the request, or why there is none to be used.
-func (h *handler) read(r *http.Request, fields []string) (wire.Token, *refusal) {
-	if len(fields) == 0 {
-		return wire.Token{}, missing
-	}
-	t, err := wire.Parse(fields[0])
-	switch {
-	case len(fields) > 1, err != nil:
-		return t, malformed
-	case h.options.Key != nil && h.options.Key(r) != t.Key:
-		return t, malformed
-	case h.options.Source != "" && t.Source != h.options.Source:
-		return t, source
-	}
-	return t, nil
-}
-
-// judge returns the refusal that is the fence's answer.
-func (h *handler) judge(err error) *refusal {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, distlock.ErrStale):
-		return stale
-	case errors.Is(err, distlock.ErrSource):
-		return source
-	case errors.Is(err, distlock.ErrInvalid):
-		return malformed
-	}
-	return unknown
+	h.next.ServeHTTP(w, r.WithContext(ctx))
 }

@@ -1,48 +1,22 @@
 package httpfence
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 
-	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/wire"
 )
 
 // RefusedHeader is the field of a response that says why a token was refused:
 // missing, malformed, stale, source or unknown.
 const RefusedHeader = "Distlock-Refused"
 
-// A refusal is an answer to a request that does not reach the handler.
-type refusal struct {
-	word   string
-	status int
-	text   string
-	err    error // what Refusal makes of it
-}
-
-var (
-	missing = &refusal{"missing", http.StatusPreconditionRequired, "a fencing token is required", distlock.ErrInvalid}
-
-	malformed = &refusal{
-		"malformed", http.StatusBadRequest,
-		"the fencing token cannot be read or is for another key", distlock.ErrInvalid,
-	}
-
-	stale = &refusal{"stale", http.StatusPreconditionFailed, "a later holder of the lock has come", distlock.ErrStale}
-
-	source = &refusal{"source", http.StatusConflict, "the fencing token is of another lock service", distlock.ErrSource}
-
-	unknown = &refusal{
-		"unknown", http.StatusServiceUnavailable, "the fence could not be asked",
-		errors.New("the fence could not be asked"),
-	}
-)
-
-var refusals = []*refusal{missing, malformed, stale, source, unknown}
-
-func (r *refusal) answer(w http.ResponseWriter) {
-	w.Header().Set(RefusedHeader, r.word)
-	http.Error(w, r.text, r.status)
+var statuses = map[wire.Refusal]int{
+	wire.Missing:   http.StatusPreconditionRequired,
+	wire.Malformed: http.StatusBadRequest,
+	wire.Stale:     http.StatusPreconditionFailed,
+	wire.Source:    http.StatusConflict,
+	wire.Unknown:   http.StatusServiceUnavailable,
 }
 
 // Refusal returns nil if resp is not a refusal of Handler's, else an error that
@@ -50,11 +24,9 @@ func (r *refusal) answer(w http.ResponseWriter) {
 // that was missing or malformed, or none of these if the fence could not be
 // asked. It looks at status and header, and leaves the body to the caller.
 func Refusal(resp *http.Response) error {
-	word := resp.Header.Get(RefusedHeader)
-	for _, r := range refusals {
-		if r.word == word && r.status == resp.StatusCode {
-			return fmt.Errorf("httpfence: refused (%d, %s): %w", r.status, r.word, r.err)
-		}
+	why := wire.Refusal(resp.Header.Get(RefusedHeader))
+	if status, ok := statuses[why]; !ok || status != resp.StatusCode {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("httpfence: refused (%d, %s): %w", resp.StatusCode, why, why.Err())
 }

@@ -163,3 +163,17 @@ func TestContextsMayAskTheClient(t *testing.T) {
 		is(t, "Acquire", err, distlock.ErrHeld, context.Canceled)
 	})
 }
+
+func TestContextWithToken(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, memory.New())
+	outer := distlock.ContextWithToken(t.Context(), "outer", 7)
+	lease := acquire(t, c, "lease").Context(outer)
+	inner := distlock.ContextWithToken(lease, "inner", 8)
+	for ctx, want := range map[context.Context]string{outer: "outer 7", lease: "lease 1", inner: "inner 8"} {
+		key, token, ok := distlock.TokenFromContext(ctx)
+		if got := key + " " + token.String(); !ok || got != want {
+			t.Errorf("got %q, %v, want %q", got, ok, want)
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 func TestDependencies(t *testing.T) {
 	t.Parallel()
 	const module = "github.com/distlock-go/distlock"
-	for _, pkg := range []string{"", "/memory", "/locktest", "/sqlfence"} {
+	for _, pkg := range []string{"", "/memory", "/locktest", "/sqlfence", "/httpfence", "/objectfence"} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps",
 			"-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", module+pkg).Output()
 		if err != nil {

@@ -50,3 +50,8 @@ func (c *Client) RenewAll() (n int) {
 	}
 	return n
 }
+
+var (
+	Sequencer      = sequencer
+	ParseSequencer = parseSequencer
+)

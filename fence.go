@@ -119,15 +119,32 @@ func (f *Fence) mark(key string) *mark {
 }
 
 // TokenFromContext returns the key and the token of the innermost lease whose
-// Context ctx comes from. ok is false where there is none. It says nothing of
-// whether the lease is still valid. It allocates nothing.
+// Context ctx comes from, or what ContextWithToken has put there if that is
+// further in. ok is false where there is none. It says nothing of whether the
+// lease is still valid. It allocates nothing.
 func TokenFromContext(ctx context.Context) (key string, t Token, ok bool) {
-	l, ok := ctx.Value(leaseKey{}).(*Lease)
-	if !ok {
-		return "", 0, false
+	switch v := ctx.Value(leaseKey{}).(type) {
+	case *Lease:
+		return v.Key(), v.Token(), true
+	case *carried:
+		return v.key, v.token, true
 	}
-	return l.Key(), l.Token(), true
+	return "", 0, false
+}
+
+// ContextWithToken returns a context that carries the key and the token of a
+// lease that is held elsewhere, for TokenFromContext: a service that was handed
+// them in a request passes them on to its fences. It checks neither, and the
+// context does not end when the lease does.
+func ContextWithToken(parent context.Context, key string, t Token) context.Context {
+	return context.WithValue(parent, leaseKey{}, &carried{key, t})
 }
 
 // leaseKey is the context key under which a lease's Context carries it.
 type leaseKey struct{}
+
+// carried is what a context has of a lease of another process.
+type carried struct {
+	key   string
+	token Token
+}

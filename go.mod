@@ -18,6 +18,11 @@ require (
 // what it hands out for transactions. It imports the standard library only.
 require github.com/go-zookeeper/zk v1.0.4
 
+// grpcfence is made of gRPC's own interceptors, statuses and metadata, and rpc has
+// the standard detail that says why a call was refused. It comes with gRPC.
+
+require google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d
+
 require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
@@ -32,6 +37,5 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect
-	google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 )

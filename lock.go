@@ -54,7 +54,7 @@ type Client struct {
 	endBase context.CancelFunc
 
 	mu        sync.Mutex // guards all below, and the fields of its sessions, lines and leases that say so
-	reporting bool // a goroutine tells the trace of losses
+	reporting bool       // a goroutine tells the trace of losses
 	sessions  map[Terms]*session
 	lines     map[string]*line
 	leases    map[*Lease]struct{}                 // handed out and not yet over

@@ -24,6 +24,7 @@ var readmeNames = map[string]string{
 	"distlock":  `"github.com/distlock-go/distlock"`,
 	"memory":    `"github.com/distlock-go/distlock/memory"`,
 	"redislock": `redislock "github.com/distlock-go/distlock/redis"`,
+	"sqlfence":  `"github.com/distlock-go/distlock/sqlfence"`,
 	"goredis":   `goredis "github.com/redis/go-redis/v9"`,
 }
 

@@ -36,6 +36,7 @@ type fault struct {
 	release func(ctx context.Context, s *session, h distlock.Hold) error
 	watch   func(s *session, key string, wake func()) func()
 	close   func(ctx context.Context, s *session) error
+	current func(ctx context.Context, s *service, key string) (distlock.Token, error) // nil: no Inspector
 
 	delete, deleteCounter func(s *service, key string)
 	reset                 func(s *service)
@@ -64,7 +65,7 @@ func (s *service) harness(ttl time.Duration) locktest.Harness {
 		}
 	}
 	return locktest.Harness{
-		Backend:   func(testing.TB) distlock.Backend { return &backend{service: s} },
+		Backend:   func(testing.TB) distlock.Backend { return s.connect() },
 		TTL:       ttl,
 		LockDelay: ttl,
 		Delete: func(ctx context.Context, key string) error {
@@ -90,6 +91,22 @@ func (s *service) harness(ttl time.Duration) locktest.Harness {
 			return nil
 		},
 	}
+}
+
+// connect returns a backend without a wire. One that is an Inspector too only where
+// that is the fault: the tokens of others are not those that memory knows.
+func (s *service) connect() distlock.Backend {
+	b := &backend{service: s}
+	if s.fault.current != nil {
+		return inspector{b}
+	}
+	return b
+}
+
+type inspector struct{ *backend }
+
+func (i inspector) Current(ctx context.Context, key string) (distlock.Token, error) {
+	return i.service.fault.current(ctx, i.service, key)
 }
 
 // residue is what a fault left behind, and one more if key is held.

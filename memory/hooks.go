@@ -12,6 +12,7 @@ const (
 	Acquire Op = "acquire"
 	Renew   Op = "renew"
 	Release Op = "release"
+	Current Op = "current"
 	Close   Op = "close"
 )
 

@@ -4,7 +4,8 @@
 // Clients made from one Backend exclude each other. Tokens are
 // distlock.FencingDurable for the life of the process. TTLs go from 10 ms to
 // 24 h, lock-delays up to 1 h. Hooks stand in for the faults of a network:
-// see Backend.SetHooks and Backend.Expire.
+// see Backend.SetHooks and Backend.Expire. Sequencers are checked against the
+// service itself, so the answer is never old.
 package memory
 
 import (
@@ -60,6 +61,20 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 // Ping does nothing but what the hooks do.
 func (b *Backend) Ping(ctx context.Context) error {
 	return b.call(ctx, Ping, "", func() error { return nil })
+}
+
+// Current returns the token of the present grant of key. The answer is the
+// service's own, as fresh as can be.
+func (b *Backend) Current(ctx context.Context, key string) (t distlock.Token, err error) {
+	err = b.call(ctx, Current, key, func() error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if g := b.live(key); g != nil {
+			t = g.token
+		}
+		return nil
+	})
+	return t, err
 }
 
 // Open returns a session. It holds nothing by itself.

@@ -54,6 +54,9 @@
 // whose connection breaks is sent once more by this package, and a call whose
 // answer does not come ends with its ctx, at most 250 ms later.
 //
+// A sequencer (Client.CheckSequencer) is checked by one script on the server that
+// grants: see Backend.Current for how fresh its answer is.
+//
 // # What the user needs
 //
 // Rights: EVALSHA, EVAL, GET, SET, DEL, PEXPIRE, PTTL, TIME, DELEX or DELIFEQ,

@@ -40,9 +40,10 @@ type FenceOptions struct {
 // The methods send one command each and return
 //   - nil: the write was carried out;
 //   - an error that matches ErrStale: the token is smaller than the mark;
+//   - one that matches ErrSource: the mark is another source's;
 //   - one that matches ErrInvalid: the token is 0 or over 2^63-1, the key or
-//     an argument is not usable, or the mark is another source's. In all these
-//     cases nothing was changed;
+//     an argument is not usable, or the mark is damaged. In all these cases
+//     nothing was changed;
 //   - any other error. The server's own, such as WRONGTYPE, means that the
 //     write failed, or was carried out in part by a script of several; the mark
 //     may be raised. After an error of the network it is unknown whether it was
@@ -116,6 +117,24 @@ const maxFields = 1000
 func (f *Fence) Advance(ctx context.Context, key string, t distlock.Token) error {
 	_, err := f.Eval(ctx, t, advance, []string{key})
 	return err
+}
+
+// Reset makes the mark of key one of this fence's source that every token of it
+// passes; those of the source before are errors from now on. It is an operator's
+// tool, for a move to another lock service, or after the present one was restored
+// and hands out smaller tokens again. In the second case nothing but you can tell
+// the old holders' tokens from the new ones, so end all holders first, or give the
+// restored service another name.
+func (f *Fence) Reset(ctx context.Context, key string) error {
+	const first = 1 // the smallest token there is
+	mark, err := f.check(key, first)
+	if err == nil {
+		err = f.client.Process(ctx, newCommand("SET", mark, f.source+" "+distlock.Token(first).String()))
+	}
+	if err != nil {
+		return f.failed(key, err)
+	}
+	return nil
 }
 
 // Set sets key to value, without an expiry, unless t is stale. Value is
@@ -195,9 +214,19 @@ func (f *Fence) refused(t distlock.Token, err error) error {
 		return fmt.Errorf("%w: %v is smaller than %s", distlock.ErrStale, t, last)
 	}
 	if mark, ok := strings.CutPrefix(answer.Error(), "FENCEMARK "); ok {
-		return distlock.Invalid("mark", strconv.Quote(mark), "one of source "+strconv.Quote(f.source))
+		return f.foreign(mark)
 	}
 	return err
+}
+
+// foreign is the error of a mark that is not this source's.
+func (f *Fence) foreign(mark string) error {
+	if i := strings.LastIndexByte(mark, ' '); i > 0 && mark[:i] != f.source {
+		if _, err := distlock.ParseToken(mark[i+1:]); err == nil {
+			return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, mark[:i], f.source)
+		}
+	}
+	return distlock.Invalid("mark", strconv.Quote(mark), "one of source "+strconv.Quote(f.source))
 }
 
 func (f *Fence) failed(key string, err error) error {

@@ -103,12 +103,45 @@ func TestFenceMarks(t *testing.T) {
 		f := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix})
 		for _, spoiled := range []string{"etcd eu 1 3", "", "redis", "redis 12x", "redis 012", "redis  3", "redis 3 "} {
 			rdb.Set(ctx, mark, spoiled, 0)
-			if err := f.Set(ctx, key, 4, "ours"); !errors.Is(err, distlock.ErrInvalid) {
-				t.Errorf("mark %q: got %v, want ErrInvalid", spoiled, err)
+			err := f.Set(ctx, key, 4, "ours")
+			if !errors.Is(err, distlock.ErrInvalid) || errors.Is(err, distlock.ErrSource) != (spoiled == "etcd eu 1 3" || spoiled == "redis  3") {
+				t.Errorf("mark %q: got %v, want ErrInvalid, and ErrSource if it is another's", spoiled, err)
 			}
 			if got := rdb.Get(ctx, key).Val(); got != "theirs" {
 				t.Errorf("mark %q: the resource is now %q", spoiled, got)
 			}
+		}
+	})
+}
+
+func TestFenceReset(t *testing.T) {
+	onServers(t, func(t *testing.T, rdb goredis.UniversalClient, prefix string) {
+		ctx := within(t, 10*time.Second)
+		key := prefix + "k"
+		ours := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix})
+		theirs := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix, Source: "etcd eu 1"})
+		for _, step := range []struct {
+			what string
+			err  error
+			want error
+		}{
+			{"their write", theirs.Set(ctx, key, 7, "theirs"), nil},
+			{"ours before Reset", ours.Set(ctx, key, 8, "ours"), distlock.ErrSource},
+			{"Reset", ours.Reset(ctx, key), nil},
+			{"theirs after it", theirs.Set(ctx, key, 9, "theirs"), distlock.ErrSource},
+			{"the smallest token", ours.Advance(ctx, key, 1), nil},
+			{"a larger one", ours.Advance(ctx, key, 3), nil},
+			{"a smaller one", ours.Advance(ctx, key, 2), distlock.ErrStale},
+			{"Reset of the same source", ours.Reset(ctx, key), nil},
+			{"the smaller one again", ours.Advance(ctx, key, 2), nil},
+			{"Reset of no key", ours.Reset(ctx, ""), distlock.ErrInvalid},
+		} {
+			if !errors.Is(step.err, step.want) {
+				t.Errorf("%s: got %v, want %v", step.what, step.err, step.want)
+			}
+		}
+		if got := rdb.Get(ctx, key).Val(); got != "theirs" {
+			t.Errorf("Reset changed the resource to %q", got)
 		}
 	})
 }

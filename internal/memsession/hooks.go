@@ -13,6 +13,7 @@ const (
 	Enqueue   Op = "enqueue"
 	KeepAlive Op = "keep-alive"
 	Release   Op = "release"
+	Current   Op = "current"
 	Close     Op = "close"
 	Wake      Op = "wake"
 	Notify    Op = "notify"

@@ -17,6 +17,8 @@ var (
 	renew string
 	//go:embed release.lua
 	release string
+	//go:embed current.lua
+	current string
 	//go:embed mark.lua
 	mark string
 )
@@ -26,6 +28,7 @@ var (
 	Acquire = New(acquire)
 	Renew   = New(renew)
 	Release = New(release)
+	Current = New(current)
 )
 
 // Marked returns a script that checks the mark of a resource, as mark.lua

@@ -1,0 +1,105 @@
+package distlock
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// An Inspector is a Backend that can tell which grant of a key is the present
+// one. Backends without it answer no CheckSequencer.
+type Inspector interface {
+	// Current returns the token of the grant that has key now, or 0 if nobody
+	// has. It takes no part in the lock: it leaves nothing, wakes nobody, and
+	// needs no Session. The backend's documentation says how fresh the answer is.
+	Current(ctx context.Context, key string) (Token, error)
+}
+
+// maxSequencer is more than the longest sequencer has: 19 digits, 512 bytes of
+// key in base 64, and the backend's name.
+const maxSequencer = 1024
+
+// Sequencer returns a text that stands for this grant: the token, the key and the
+// backend's name. Another service that is handed it can ask the lock service
+// itself whether the grant is still the present one, see Client.CheckSequencer. It
+// is of printable ASCII without spaces where the backend's name is, opaque, and no
+// secret; who has it can neither renew nor release the lease. It is empty with
+// FencingNone, which has nothing to tell grants apart.
+func (l *Lease) Sequencer() string {
+	if l.hold.Token == 0 {
+		return ""
+	}
+	return sequencer(l.client.info.Name, l.hold.Key, l.hold.Token)
+}
+
+func sequencer(backend, key string, t Token) string {
+	return t.String() + "." + base64.RawURLEncoding.EncodeToString([]byte(key)) + "." + backend
+}
+
+// parseSequencer reads what sequencer wrote, and nothing else.
+func parseSequencer(s string) (backend, key string, t Token, err error) {
+	digits, rest, _ := strings.Cut(s, ".")
+	encoded, backend, found := strings.Cut(rest, ".")
+	if found && len(s) <= maxSequencer {
+		var text []byte
+		t, err = ParseToken(digits)
+		if err == nil {
+			text, err = base64.RawURLEncoding.DecodeString(encoded)
+			key = string(text)
+		}
+		if err == nil && checkKey(key) == nil && sequencer(backend, key, t) == s {
+			return backend, key, t, nil
+		}
+	}
+	return "", "", 0, Invalid("sequencer", fmt.Sprintf("%.80q", s), "one that Lease.Sequencer made")
+}
+
+// CheckSequencer asks the lock service whether the grant that s stands for has its
+// key now. It takes no part in the lock. The error is nil if the grant was the
+// present one when the service answered, and else matches
+//   - ErrStale: it is not, any more: released, expired, or followed by another;
+//   - ErrInvalid: s is none that a Lease.Sequencer made, or, matching ErrSource
+//     too, one of another kind of backend;
+//   - errors.ErrUnsupported: the backend is no Inspector;
+//   - ErrClosed, ctx.Err(), or the service's own error: unknown.
+//
+// Current means current at the time of the answer, and how far behind that answer
+// may be the backend's documentation says; the grant can end before the next line
+// runs. So it is a filter at the door, where a fence would be a condition of the
+// write: who can keep a mark should, see Fence. Two services of one kind are not
+// told apart: the checking side must be set to the one that the lock is in.
+func (c *Client) CheckSequencer(ctx context.Context, s string) error {
+	backend, key, t, err := parseSequencer(s)
+	if err != nil {
+		return c.fail("check", "", err)
+	}
+	if err := c.isCurrent(ctx, backend, key, t); err != nil {
+		return c.fail("check", key, err)
+	}
+	return nil
+}
+
+func (c *Client) isCurrent(ctx context.Context, backend, key string, t Token) error {
+	inspector, ok := c.backend.(Inspector)
+	switch {
+	case c.isClosing():
+		return ErrClosed
+	case backend != c.info.Name:
+		return fmt.Errorf("%w: the sequencer is of %q, the client of %q", ErrSource, backend, c.info.Name)
+	case !ok:
+		return fmt.Errorf("%w: %s cannot tell the present grant of a key", errors.ErrUnsupported, backend)
+	}
+	switch now, err := inspector.Current(ctx, key); {
+	case err != nil && ctx.Err() == nil:
+		return inner(err)
+	case err != nil:
+		return err
+	case now == 0:
+		return fmt.Errorf("%w: nobody has the key", ErrStale)
+	case now != t:
+		return fmt.Errorf("%w: %v is not the present %v", ErrStale, t, now)
+	}
+	return nil
+}

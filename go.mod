@@ -6,8 +6,8 @@ go 1.26.0
 // (Cmder.NoRetry), which an answer of "deleted" or "not there" depends on.
 require github.com/redis/go-redis/v9 v9.23.0
 
-// The latest release of the service's own client; api and grpc come with it, and
-// name its errors.
+// The latest release of etcd's own client; api and grpc come with it, and name its
+// errors. grpcfence is made of grpc's interceptors, statuses and metadata.
 require (
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/v3 v3.7.3
@@ -18,9 +18,7 @@ require (
 // what it hands out for transactions. It imports the standard library only.
 require github.com/go-zookeeper/zk v1.0.4
 
-// grpcfence is made of gRPC's own interceptors, statuses and metadata, and rpc has
-// the standard detail that says why a call was refused. It comes with gRPC.
-
+// The standard detail that says why grpcfence refused a call. It comes with grpc.
 require google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d
 
 require (

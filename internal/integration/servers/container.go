@@ -56,22 +56,35 @@ func create(ctx context.Context, s *Server) (string, error) {
 	}
 	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
 		ContainerRequest: testcontainers.ContainerRequest{
-			Image:  s.image,
-			Cmd:    s.spec.Command(ports),
-			Env:    s.spec.Env,
-			Files:  files(s.spec, ports),
-			Labels: map[string]string{ownerLabel: self(), nameLabel: s.spec.Name},
-			HostConfigModifier: func(h *container.HostConfig) {
-				h.NetworkMode = "host"
-			},
+			Image:              s.image,
+			Cmd:                s.spec.Command(ports),
+			Env:                s.spec.Env,
+			Files:              files(s.spec, ports),
+			Labels:             map[string]string{ownerLabel: self(), nameLabel: s.spec.Name},
+			ExposedPorts:       s.spec.place.exposed(ports),
+			HostConfigModifier: func(h *container.HostConfig) { s.spec.place.attach(h, ports) },
 		},
-		Started: true,
 	})
+	if err == nil {
+		err = begin(ctx, s, c.GetContainerID())
+	}
 	if err != nil {
 		_ = testcontainers.TerminateContainer(c) // nil is fine
 		return "", err
 	}
 	return c.GetContainerID(), nil
+}
+
+// begin puts a container among its peers and starts it.
+func begin(ctx context.Context, s *Server, id string) error {
+	c, err := engine()
+	if err == nil && !s.cut {
+		err = s.spec.place.connect(ctx, c, id)
+	}
+	if err == nil {
+		_, err = c.ContainerStart(ctx, id, client.ContainerStartOptions{})
+	}
+	return err
 }
 
 // files returns what to put into a container, readable and writable by whatever

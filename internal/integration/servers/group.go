@@ -41,11 +41,16 @@ func (g group) Addrs() []string {
 
 // Close removes all servers, even if ctx has ended.
 func (g group) Close(ctx context.Context) error {
+	return g.each(func(s *Server) error { return s.Close(ctx) })
+}
+
+// each calls f for all servers at once, and returns all errors.
+func (g group) each(f func(*Server) error) error {
 	errs := make([]error, len(g))
 	var wg sync.WaitGroup
 	for i, s := range g {
 		if s != nil {
-			wg.Go(func() { errs[i] = s.Close(ctx) })
+			wg.Go(func() { errs[i] = f(s) })
 		}
 	}
 	wg.Wait()

@@ -13,7 +13,7 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// Labels on every container.
+// Labels on every container and network.
 const (
 	ownerLabel = "distlock-test.owner" // HOST/PID/START of the process that started it
 	nameLabel  = "distlock-test.name"
@@ -61,13 +61,13 @@ func orphaned(label string) bool {
 	return owner(pid) != label || syscall.Kill(pid, 0) == syscall.ESRCH
 }
 
-// Sweep removes the containers whose process is gone without having removed them,
-// and returns how many those were.
+// Sweep removes the containers and networks whose process is gone without having
+// removed them, and returns how many containers those were.
 func Sweep(ctx context.Context) (int, error) {
 	return sweep(ctx, orphaned)
 }
 
-// RemoveOwn removes what containers this process still has. It is for the end of a
+// RemoveOwn removes what containers and networks this process still has. It is for the end of a
 // program.
 func RemoveOwn(ctx context.Context) (int, error) {
 	return sweep(ctx, func(label string) bool { return label == self() })
@@ -78,9 +78,8 @@ func sweep(ctx context.Context, wanted func(label string) bool) (n int, err erro
 	if err != nil {
 		return 0, err
 	}
-	list, err := c.ContainerList(ctx, client.ContainerListOptions{
-		All: true, Filters: make(client.Filters).Add("label", ownerLabel),
-	})
+	owned := make(client.Filters).Add("label", ownerLabel)
+	list, err := c.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: owned})
 	if err != nil {
 		return 0, fmt.Errorf("docker: %w", err)
 	}
@@ -92,6 +91,18 @@ func sweep(ctx context.Context, wanted func(label string) bool) (n int, err erro
 			return n, fmt.Errorf("remove what a crashed run left: %w", err)
 		}
 		n++
+	}
+	nets, err := c.NetworkList(ctx, client.NetworkListOptions{Filters: owned})
+	if err != nil {
+		return n, fmt.Errorf("docker: %w", err)
+	}
+	for _, item := range nets.Items {
+		if !wanted(item.Labels[ownerLabel]) {
+			continue
+		}
+		if err := removeNetwork(ctx, c, item.ID); err != nil {
+			return n, fmt.Errorf("remove what a crashed run left: %w", err)
+		}
 	}
 	return n, nil
 }

@@ -24,8 +24,9 @@ type Server struct {
 	image string
 	ports []port
 
-	mu sync.Mutex // serializes changes of the container and guards id
-	id string     // the container, "" if there is none
+	mu  sync.Mutex // serializes changes of the container and guards the rest
+	id  string     // the container, "" if there is none
+	cut bool       // whether its place among its peers is left empty
 }
 
 // Addr returns the server's address, HOST:PORT. It is the same as long as the

@@ -17,7 +17,7 @@ type Spec struct {
 	// Ports is how many ports the server needs; 0 means 1.
 	Ports int
 	// Command returns the container's command for the ports that were chosen.
-	// It must bind the server to 127.0.0.1.
+	// It must bind the server to 127.0.0.1 (a member of an ensemble: to 0.0.0.0).
 	Command func(ports []int) []string
 	// Env is added to the container's environment.
 	Env map[string]string
@@ -27,6 +27,8 @@ type Spec struct {
 	// Ready returns nil when the server at addr serves. It is polled, each time
 	// with a short deadline.
 	Ready func(ctx context.Context, addr string) error
+
+	place place // set by an EnsembleSpec
 }
 
 // Launch starts one server and waits until it serves. On failure nothing is left
@@ -99,7 +101,7 @@ func (e Entry) Setting(f Fleet) string {
 
 // Entries returns all entries, those of each service from the file about it.
 func Entries() []Entry {
-	return slices.Concat(redisEntries)
+	return slices.Concat(redisEntries, etcdEntries)
 }
 
 // launch makes an Entry's Launch of a plan.

@@ -33,13 +33,15 @@ func prepare(ctx context.Context) error {
 	return nil
 }
 
-// watcher removes the containers of its parent when the parent ends, which it
+// watcher removes the containers and networks of its parent when the parent ends, which it
 // learns from the end of its input. The second round is for a container that the
 // engine was about to create.
 const watcher = `cat >/dev/null
 for round in 1 2; do
 	ids=$(docker ps -aq --filter "label=$1")
 	[ -z "$ids" ] || docker rm -fv $ids
+	ids=$(docker network ls -q --filter "label=$1")
+	[ -z "$ids" ] || docker network rm $ids
 	[ $round = 2 ] || sleep 1
 done`
 

@@ -53,7 +53,19 @@ func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
 // containersOf returns how many containers a process has, or had.
 func containersOf(t *testing.T, pid int) int {
 	t.Helper()
-	out, err := exec.Command("docker", "ps", "-a", "--format", `{{.Label "distlock-test.owner"}}`).Output()
+	return count(t, pid, "ps", "-a")
+}
+
+// networksOf returns how many networks a process has, or had.
+func networksOf(t *testing.T, pid int) int {
+	t.Helper()
+	return count(t, pid, "network", "ls")
+}
+
+// count returns how many things that docker lists are those of a process.
+func count(t *testing.T, pid int, list ...string) int {
+	t.Helper()
+	out, err := exec.Command("docker", append(list, "--format", `{{.Label "distlock-test.owner"}}`)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +74,8 @@ func containersOf(t *testing.T, pid int) int {
 
 func noneOf(t *testing.T, pid int) {
 	t.Helper()
-	if n := containersOf(t, pid); n > 0 {
-		t.Errorf("%d containers left", n)
+	if c, n := containersOf(t, pid), networksOf(t, pid); c+n > 0 {
+		t.Errorf("%d containers and %d networks left", c, n)
 	}
 }
 
@@ -120,7 +132,7 @@ func TestNothingIsLeftAfterASignal(t *testing.T) {
 		for _, moment := range []string{"starting", "running"} {
 			t.Run(c.name+" while "+moment, func(t *testing.T) {
 				t.Parallel()
-				cmd := exec.Command(program, "-servers", "redis,redlock", "--", "sh", "-c", "echo up; exec sleep 10")
+				cmd := exec.Command(program, "-servers", "redis,etcd-trio", "--", "sh", "-c", "echo up; exec sleep 10")
 				out, err := cmd.StdoutPipe()
 				if err != nil {
 					t.Fatal(err)
@@ -132,7 +144,7 @@ func TestNothingIsLeftAfterASignal(t *testing.T) {
 				if moment == "running" {
 					out.Read(make([]byte, 1))
 				}
-				eventually(t, "containers", func() bool { return containersOf(t, pid) > 0 })
+				eventually(t, "containers", func() bool { return containersOf(t, pid) > 1 && networksOf(t, pid) > 0 })
 				cmd.Process.Signal(c.signal)
 				cmd.Wait()
 				if got := cmd.ProcessState.ExitCode(); got != c.status {
@@ -140,7 +152,7 @@ func TestNothingIsLeftAfterASignal(t *testing.T) {
 				}
 				if c.signal == syscall.SIGKILL {
 					time.Sleep(2 * time.Second) // the watcher's second round
-					eventually(t, "removal", func() bool { return containersOf(t, pid) == 0 })
+					eventually(t, "removal", func() bool { return containersOf(t, pid)+networksOf(t, pid) == 0 })
 				}
 				noneOf(t, pid)
 			})

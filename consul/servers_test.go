@@ -17,7 +17,7 @@ import (
 // session_ttl_min is minTTL.
 var servers = []struct{ name, env string }{
 	{"single", "DISTLOCK_TEST_CONSUL"},
-	{"cluster", "DISTLOCK_TEST_CONSUL_CLUSTER"},
+	{"trio", "DISTLOCK_TEST_CONSUL_TRIO"},
 }
 
 // minTTL is the servers' session_ttl_min.

@@ -146,10 +146,23 @@ func connectionsReset(r *row) {
 }
 
 func waitOverOutage(r *row) {
-	a, link := r.linked(r.long())
+	told := make(chan struct{}, 1)
+	a, link := r.linked(r.long(), distlock.WithTrace(&distlock.Trace{
+		Attempted: func(context.Context, distlock.AttemptInfo) {
+			select {
+			case told <- struct{}{}:
+			default:
+			}
+		},
+	}))
 	b := r.lasting()
 	l := r.acquire(b, r.key)
 	results := r.wait(r.ctx, a, r.key)
+	select {
+	case <-told: // that the key is held: what fails before ends an Acquire
+	case <-time.After(r.patience()):
+		r.Fatal("Acquire makes no attempt")
+	}
 	r.throughout(slack/5, func() error { return l.Err() })
 	link.Swallow()
 	r.release(l)

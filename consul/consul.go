@@ -40,10 +40,11 @@ type Options struct {
 }
 
 const (
-	// maxCalls and maxWaits bound the connections that one Backend uses at a
-	// time. An agent takes 200 from one address (http_max_conns_per_client),
-	// and processes share addresses.
-	maxCalls = 64
+	// maxCalls and maxWaits bound the requests that one Backend has under way,
+	// and so the connections: up to two for each for a moment, as net/http
+	// dials another while one is about to become free. An agent takes 200 from
+	// one address (http_max_conns_per_client).
+	maxCalls = 32
 	maxWaits = 64
 )
 

@@ -12,7 +12,7 @@ const (
 	// yieldFor is how long an attempt lets others go first after this session
 	// has released a key that they want. It is over as soon as one of them has
 	// the key.
-	yieldFor = 20 * time.Millisecond
+	yieldFor = 50 * time.Millisecond
 )
 
 // A hub is what a session knows of the entries that others have, and its ear:

@@ -2,6 +2,7 @@ package consul_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"strings"
@@ -106,3 +107,25 @@ func eventually(t testing.TB, what string, f func() bool) {
 		}
 	}
 }
+
+// acquire gets key or ends the test.
+func acquire(t testing.TB, c distlock.Locker, key string, opts ...distlock.Option) *distlock.Lease {
+	t.Helper()
+	l, err := c.Acquire(within(t, time.Minute), key, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// release gives l up or fails the test.
+func release(t testing.TB, l *distlock.Lease) {
+	t.Helper()
+	if err := l.Release(context.Background()); err != nil {
+		t.Errorf("got %v from Release, want nil", err)
+	}
+}
+
+func isHeld(err error) bool    { return errors.Is(err, distlock.ErrHeld) }
+func isLost(err error) bool    { return errors.Is(err, distlock.ErrLost) }
+func isInvalid(err error) bool { return errors.Is(err, distlock.ErrInvalid) }

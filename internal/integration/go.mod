@@ -8,6 +8,7 @@ replace github.com/distlock-go/distlock => ../..
 
 require (
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
+	github.com/hashicorp/consul/api v1.34.4 // the client of the consul backend, also for what tests and benchmarks do by hand
 	github.com/moby/moby/api v1.56.1 // types in the signatures of testcontainers-go and the client
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
 	github.com/redis/go-redis/v9 v9.23.0 // the client of the redis backend, also for what tests and benchmarks do by hand
@@ -62,4 +63,23 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+)
+
+require (
+	github.com/armon/go-metrics v0.4.1 // indirect
+	github.com/fatih/color v1.19.0 // indirect
+	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
+	github.com/hashicorp/errwrap v1.1.0 // indirect
+	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
+	github.com/hashicorp/go-hclog v1.6.3 // indirect
+	github.com/hashicorp/go-immutable-radix v1.3.1 // indirect
+	github.com/hashicorp/go-metrics v0.6.0 // indirect
+	github.com/hashicorp/go-multierror v1.1.1 // indirect
+	github.com/hashicorp/go-rootcerts v1.0.2 // indirect
+	github.com/hashicorp/golang-lru v1.0.2 // indirect
+	github.com/hashicorp/serf v0.10.4 // indirect
+	github.com/mattn/go-colorable v0.1.15 // indirect
+	github.com/mattn/go-isatty v0.0.22 // indirect
+	github.com/mitchellh/go-homedir v1.1.0 // indirect
+	golang.org/x/exp v0.0.0-20260218203240-3dfff04db8fa // indirect
 )

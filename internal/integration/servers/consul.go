@@ -15,19 +15,18 @@ import (
 const ConsulMinTTL = "500ms"
 
 var (
-	// Consul is a single server. It keeps its data on disk.
+	// Consul is a single server. It keeps its data in memory only and comes back empty.
 	Consul = Spec{
 		Name:  "consul",
 		Image: consulImage,
 		Ports: 3, // of clients, raft and gossip
 		Command: func(ports []int) []string {
-			return append(consulAgent(ports[0]),
-				"-bootstrap-expect=1", "-client="+host, "-bind="+host,
+			return append(consulAgent(ports[0]), "-dev", "-grpc-port=-1", "-client="+host, "-bind="+host,
 				"-server-port="+strconv.Itoa(ports[1]), "-serf-lan-port="+strconv.Itoa(ports[2]))
 		},
 		Ready: consulReady,
 	}
-	// ConsulTrio is a cluster of three. Failed members stay members, so that nothing
+	// ConsulTrio is a cluster of three with its data on disk. Failed members stay members, so that nothing
 	// but time ends the sessions that were opened through them.
 	ConsulTrio = EnsembleSpec{Name: "consul trio", Member: consulMember}
 )

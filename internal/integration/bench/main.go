@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -44,13 +46,21 @@ var (
 // error says that the run was not valid.
 var scenarios = []struct {
 	name string
+	env  string // names its server; none: it needs none
 	run  func(context.Context, plan) ([]line, error)
 }{
-	{"alone", alone},
-	{"busy", busy},
-	{"hand-over", handOver},
-	{"held", held},
-	{"core", core},
+	{"alone", serverEnv, alone},
+	{"busy", serverEnv, busy},
+	{"hand-over", serverEnv, handOver},
+	{"held", serverEnv, held},
+	{"core", "", core},
+	{"consul", consulEnv, consul},
+}
+
+// abouts say on what is measured, by the server's variable.
+var abouts = map[string]func(ctx context.Context, addr string) (string, error){
+	serverEnv: describe,
+	consulEnv: describeConsul,
 }
 
 func main() {
@@ -77,17 +87,14 @@ func run(ctx context.Context, p plan, only, file string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if p.addr == "" {
-		return fmt.Errorf("%s is not set: no server to measure (make bench starts one)", serverEnv)
-	}
-	about, err := describe(ctx, p.addr)
-	if err != nil {
-		return err
-	}
 	var lines []line
+	var about []string
 	for _, s := range scenarios {
 		if !match.MatchString(s.name) {
 			continue
+		}
+		if about, err = describeOnce(ctx, about, s.env); err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		got, err := s.run(ctx, p)
 		if err != nil {
@@ -98,10 +105,27 @@ func run(ctx context.Context, p plan, only, file string, out io.Writer) error {
 		}
 		lines = append(lines, got...)
 	}
-	fmt.Fprintf(out, "%s\n\n", about)
+	heading := strings.Join(about, "; ")
+	fmt.Fprintf(out, "%s\n\n", heading)
 	printTable(out, lines)
 	if file != "" {
-		return writeJSON(file, about, lines)
+		return writeJSON(file, heading, lines)
 	}
 	return nil
+}
+
+// describeOnce adds to about what there is to say of the server that env names.
+func describeOnce(ctx context.Context, about []string, env string) ([]string, error) {
+	if env == "" {
+		return about, nil
+	}
+	addr := os.Getenv(env)
+	if addr == "" {
+		return nil, fmt.Errorf("%s is not set: no server to measure (make bench starts one)", env)
+	}
+	text, err := abouts[env](ctx, addr)
+	if err != nil || slices.Contains(about, text) {
+		return about, err
+	}
+	return append(about, text), nil
 }

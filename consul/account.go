@@ -11,71 +11,75 @@ import (
 // through it. Of a key it can have one grant and any number in doubt: the
 // server lets only one of them be true.
 type account struct {
-	mu      sync.Mutex // guards all below
-	records map[distlock.Owner]record
-	holders map[string]distlock.Owner // those whose grant was seen, by key
+	mu     sync.Mutex // guards all below
+	grants map[string]record
+	doubts map[distlock.Owner]string // the keys of owners whose outcome is not known
 }
 
-// A record is of one owner.
+// A record is of a grant.
 type record struct {
-	key    string
-	token  distlock.Token // 0: in doubt
-	sought bool           // others were seen to have the key shortly before the grant
+	owner  distlock.Owner
+	token  distlock.Token
+	sought bool // others were seen to have the key shortly before
 }
 
 func newAccount() *account {
-	return &account{records: make(map[distlock.Owner]record), holders: make(map[string]distlock.Owner)}
+	return &account{grants: make(map[string]record), doubts: make(map[distlock.Owner]string)}
 }
 
-// claim enters owner, in doubt, and returns its record if there was one
-// before. An error says that another owner here has the key, and that nothing
-// was changed.
-func (a *account) claim(key string, owner distlock.Owner) (known record, again bool, err error) {
+// claim enters owner, in doubt. Again says that it was there before, in doubt
+// too if the token is 0. An error says that another owner here has the key, and
+// that nothing was changed.
+func (a *account) claim(key string, owner distlock.Owner) (token distlock.Token, again bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if h, held := a.holders[key]; held && h != owner {
-		return record{}, false, distlock.Held(0)
+	if r, held := a.grants[key]; held {
+		if r.owner != owner {
+			return 0, false, distlock.Held(0)
+		}
+		return r.token, true, nil
 	}
-	known, again = a.records[owner]
-	if !again {
-		a.records[owner] = record{key: key}
-	}
-	return known, again, nil
+	_, again = a.doubts[owner]
+	a.doubts[owner] = key
+	return 0, again, nil
 }
 
-// granted replaces the record of owner's claim.
-func (a *account) granted(owner distlock.Owner, r record) {
+// granted ends the doubt about r.owner.
+func (a *account) granted(key string, r record) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.records[owner] = r
-	a.holders[r.key] = owner
+	delete(a.doubts, r.owner)
+	a.grants[key] = r
 }
 
-// find returns owner's record and whether there is one; and whether another
-// owner's grant of key is on the account.
+// find returns owner's record, without a token if there is no grant, and
+// whether owner is there at all; and whether another owner's grant of key is.
 func (a *account) find(key string, owner distlock.Owner) (r record, known, other bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	r, known = a.records[owner]
-	h, held := a.holders[key]
-	return r, known, held && h != owner
+	r, held := a.grants[key]
+	if held && r.owner == owner {
+		return r, true, false
+	}
+	_, known = a.doubts[owner]
+	return record{owner: owner}, known, held
 }
 
 // drop takes owner off the account: the key is not owner's, for certain.
-func (a *account) drop(owner distlock.Owner) {
+func (a *account) drop(key string, owner distlock.Owner) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if key := a.records[owner].key; a.holders[key] == owner {
-		delete(a.holders, key)
+	delete(a.doubts, owner)
+	if a.grants[key].owner == owner {
+		delete(a.grants, key)
 	}
-	delete(a.records, owner)
 }
 
-// knows reports whether the owner with this text is on the account.
-func (a *account) knows(text string) bool {
+// doubted reports whether the owner with this text is in doubt.
+func (a *account) doubted(text string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for owner := range a.records {
+	for owner := range a.doubts {
 		if owner.Text() == text {
 			return true
 		}
@@ -87,8 +91,11 @@ func (a *account) knows(text string) bool {
 func (a *account) holds() (all []distlock.Hold) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for owner, r := range a.records {
-		all = append(all, distlock.Hold{Key: r.key, Owner: owner})
+	for key, r := range a.grants {
+		all = append(all, distlock.Hold{Key: key, Owner: r.owner})
+	}
+	for owner, key := range a.doubts {
+		all = append(all, distlock.Hold{Key: key, Owner: owner})
 	}
 	return all
 }

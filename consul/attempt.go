@@ -16,8 +16,8 @@ type attempt struct {
 	again   bool // an earlier copy of the request is in doubt too
 }
 
-// run returns the index of the entry that it has locked.
-func (a *attempt) run(ctx context.Context) (uint64, error) {
+// run returns the token of the grant: the index of the entry that it locked.
+func (a *attempt) run(ctx context.Context) (distlock.Token, error) {
 	s := a.session
 	if s.hub.yields(ctx, a.name) {
 		return a.no(distlock.Held(0))
@@ -36,25 +36,24 @@ func (a *attempt) run(ctx context.Context) (uint64, error) {
 	return a.granted(results[len(results)-1].KV)
 }
 
-func (a *attempt) granted(entry *api.KVPair) (uint64, error) {
+func (a *attempt) granted(entry *api.KVPair) (distlock.Token, error) {
 	s, r := a.session, a.request
-	s.account.granted(r.Owner, record{
-		key: r.Key, token: distlock.Token(entry.ModifyIndex), sought: s.hub.sought(a.name),
-	})
-	return entry.ModifyIndex, nil
+	token := distlock.Token(entry.ModifyIndex)
+	s.account.granted(r.Key, record{owner: r.Owner, token: token, sought: s.hub.sought(a.name)})
+	return token, nil
 }
 
 // no takes the owner off the account: nothing of this request can be left. An
 // earlier copy stays in doubt.
-func (a *attempt) no(err error) (uint64, error) {
+func (a *attempt) no(err error) (distlock.Token, error) {
 	if !a.again {
-		a.session.account.drop(a.request.Owner)
+		a.session.account.drop(a.request.Key, a.request.Owner)
 	}
 	return 0, err
 }
 
 // refused says why the lock was not taken.
-func (a *attempt) refused(ctx context.Context, errs api.TxnErrors) (uint64, error) {
+func (a *attempt) refused(ctx context.Context, errs api.TxnErrors) (distlock.Token, error) {
 	switch conflictOf(errs) {
 	case noSuch:
 		a.session.gone.Store(true)
@@ -72,7 +71,7 @@ func (a *attempt) refused(ctx context.Context, errs api.TxnErrors) (uint64, erro
 
 // inspect finds out whose the entry is that kept the lock from being taken
 // although no other session has locked it.
-func (a *attempt) inspect(ctx context.Context) (uint64, error) {
+func (a *attempt) inspect(ctx context.Context) (distlock.Token, error) {
 	s := a.session
 	entry, err := s.backend.look(ctx, a.name)
 	switch {
@@ -87,11 +86,11 @@ func (a *attempt) inspect(ctx context.Context) (uint64, error) {
 		return a.no(distlock.Held(0))
 	case ownerOf(entry) == a.request.Owner.Text():
 		return a.granted(entry)
-	case s.account.knows(ownerOf(entry)):
+	case s.account.doubted(ownerOf(entry)):
 		return a.no(distlock.Held(0))
 	}
 	// A request of an owner whom nobody here knows any more arrived late.
-	_, _, err = s.free(ctx, a.name, entry.ModifyIndex)
+	_, err = s.free(ctx, a.name, entry.ModifyIndex)
 	if err != nil {
 		return a.no(distlock.Refused(err))
 	}

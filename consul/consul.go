@@ -122,7 +122,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	owner := distlock.NewOwner()
 	h, err := s.TryAcquire(ctx, distlock.Request{Key: "ping-" + distlock.NewOwner().Text(), Owner: owner, Terms: s.terms})
 	if err == nil {
-		_, err = b.look(ctx, h.State.(*grant).name)
+		_, err = b.look(ctx, s.name(h.Key))
 	}
 	if err == nil {
 		err = s.Release(ctx, h)

@@ -26,8 +26,8 @@ import (
 // met.
 func Held(l *distlock.Lease) *api.KVTxnOp {
 	if l != nil {
-		if g, ok := distlock.BackendState(l).(*grant); ok {
-			return &api.KVTxnOp{Verb: api.KVCheckIndex, Key: g.name, Index: uint64(l.Token())}
+		if s, ok := distlock.BackendState(l).(*session); ok {
+			return &api.KVTxnOp{Verb: api.KVCheckIndex, Key: s.name(l.Key()), Index: uint64(l.Token())}
 		}
 	}
 	return &api.KVTxnOp{Verb: api.KVCheckIndex, Key: DefaultPrefix + "=none", Index: math.MaxUint64}

@@ -13,6 +13,8 @@ const (
 	// has released a key that they want. It is over as soon as one of them has
 	// the key.
 	yieldFor = 50 * time.Millisecond
+	// yieldPause is the least time between two looks meanwhile.
+	yieldPause = 5 * time.Millisecond
 )
 
 // A hub is what a session knows of the entries that others have, and its ear:
@@ -29,15 +31,17 @@ type hub struct {
 
 // A topic is one entry. Guarded by hub.mu.
 type topic struct {
-	name     string
-	used     time.Time
-	index    uint64    // up to which it is known
-	held     bool      // whether somebody had it then
-	seen     time.Time // when somebody else was seen to have it
-	gave     uint64    // where this session released it with others waiting; 0 once they had their turn
-	watchers map[*watcher]struct{}
-	kick     chan struct{}      // an attempt was refused: look now; capacity 1
-	stop     context.CancelFunc // ends listen
+	name      string
+	used      time.Time
+	index     uint64    // up to which it is known; 0: not at all
+	held      bool      // whether somebody had it then, or was found to have it later
+	seen      time.Time // when somebody else was seen to have it
+	gave      uint64    // where this session released it with others about; 0 once they had their turn
+	declined  int       // how often in a row nobody took it then
+	skip      int       // how often not to ask again
+	watchers  map[*watcher]struct{}
+	listening bool
+	kick      chan struct{} // there is news: look now; capacity 1
 }
 
 type watcher struct{ wake func() }
@@ -64,7 +68,11 @@ func (h *hub) refused(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.on(name)
-	t.seen = t.used
+	t.seen, t.held = t.used, true
+	t.nudge()
+}
+
+func (t *topic) nudge() {
 	select {
 	case t.kick <- struct{}{}:
 	default:
@@ -87,9 +95,11 @@ func (h *hub) gaveUp(name string, index uint64) {
 	h.on(name).gave = index
 }
 
-// yields lets others go first after gaveUp, once, and reports whether one did.
-// They have to be woken before they can try, so that without this a session
-// that comes back at once would always be before them.
+// yields lets others go first after gaveUp, and reports whether one did. They
+// have to be woken before they can try, so that without this a session that
+// comes back at once would always be before them. If nobody takes the entry
+// that says little of who is slow to come, so they are asked again, but after
+// more and more turns.
 func (h *hub) yields(ctx context.Context, name string) bool {
 	h.mu.Lock()
 	t := h.topics[name]
@@ -98,24 +108,55 @@ func (h *hub) yields(ctx context.Context, name string) bool {
 		return false
 	}
 	gave := t.gave
-	t.gave, t.seen = 0, time.Time{} // unless one comes
+	t.gave = 0
+	asks := t.skip == 0
+	t.skip = max(t.skip-1, 0)
 	h.mu.Unlock()
-	var held bool
-	err := h.backend.call(ctx, func() error {
-		entry, index, err := h.backend.await(ctx, name, gave, yieldFor)
-		if err == nil {
-			held = h.note(t, isLocked(entry), index)
+	if !asks {
+		return false
+	}
+	taken := h.othersTake(ctx, t, gave)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.declined++; taken {
+		t.declined = 0
+	}
+	t.skip = 1<<min(t.declined, maxSkip) - 1
+	return taken
+}
+
+// maxSkip bounds the turns between two questions, as a power of two.
+const maxSkip = 10
+
+// othersTake waits until somebody takes t's entry after index, for yieldFor. On
+// an entry that is not there a query returns at every write to the store, hence
+// the pauses.
+func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) bool {
+	for end := time.Now().Add(yieldFor); ; {
+		var held bool
+		err := h.backend.call(ctx, func() (err error) {
+			entry, at, err := h.backend.await(ctx, t.name, index, max(time.Until(end), time.Millisecond))
+			index, held = at, err == nil && h.note(t, isLocked(entry), at)
+			return err
+		})
+		if held || err != nil || time.Until(end) < yieldPause {
+			return held
 		}
-		return err
-	})
-	return err == nil && held
+		select {
+		case <-time.After(yieldPause):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // note takes down what was read of t, and returns held.
 func (h *hub) note(t *topic, held bool, index uint64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	t.used, t.index, t.held = time.Now(), index, held
+	t.used = time.Now()
+	if index >= t.index || index == 0 { // not overtaken by another answer
+		t.index, t.held = index, held
+	}
 	if held {
 		t.seen = t.used
 	}
@@ -127,7 +168,7 @@ func (h *hub) sweep() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for name, t := range h.topics {
-		if len(t.watchers) == 0 && time.Since(t.used) > memory {
+		if len(t.watchers) == 0 && !t.listening && time.Since(t.used) > memory {
 			delete(h.topics, name)
 		}
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/hashicorp/consul/api"
 )
 
-// Release unlocks and deletes the entry, if it is as it was at the grant.
-// Otherwise, and where the grant was never seen, it looks whose the entry is.
+// Release deletes the entry, and the lock with it, if it is as it was at the
+// grant. Otherwise, and where the grant was never seen, it looks whose the
+// entry is.
 func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -18,57 +19,69 @@ func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	if !known && (h.State != nil || other) {
 		return distlock.ErrLost // it was answered before, or another owner here has the key
 	}
-	freed, err := s.release(ctx, h, r)
+	freed, err := s.release(ctx, s.name(h.Key), r)
 	if err != nil {
 		return err
 	}
-	s.account.drop(h.Owner)
+	s.account.drop(h.Key, h.Owner)
 	if !freed {
 		return distlock.ErrLost
 	}
 	return nil
 }
 
-// release reports whether there was something of h's owner, which is then
-// gone. R is what is on the account of it.
-func (s *session) release(ctx context.Context, h distlock.Hold, r record) (freed bool, err error) {
-	name := entryName(s.backend.opts.Prefix, h.Key)
+// release reports whether there was something of r's owner, which is then gone.
+func (s *session) release(ctx context.Context, name string, r record) (freed bool, err error) {
 	if r.token != 0 {
-		at, ok, err := s.free(ctx, name, uint64(r.token))
-		if ok && r.sought {
-			s.hub.gaveUp(name, at)
+		free := s.free
+		if r.sought {
+			free = s.giveUp
 		}
-		if ok || err != nil {
-			return ok, err
+		if freed, err = free(ctx, name, uint64(r.token)); freed || err != nil {
+			return freed, err
 		}
 	}
 	entry, err := s.backend.look(ctx, name)
 	switch {
 	case err != nil || entry == nil || entry.Session != s.id:
 		return false, err
-	case r.token == 0 && ownerOf(entry) != h.Owner.Text():
+	case r.token == 0 && ownerOf(entry) != r.owner.Text():
 		return false, nil // after a grant, whatever is in an entry of ours: somebody has changed it
 	}
-	_, freed, err = s.free(ctx, name, entry.ModifyIndex)
-	return freed, err
+	return s.free(ctx, name, entry.ModifyIndex)
 }
 
-// free deletes the entry if it has this index. It returns the index of the
-// store at which it did.
-func (s *session) free(ctx context.Context, name string, index uint64) (at uint64, ok bool, err error) {
+// free deletes the entry if it has this index, and reports whether it had.
+func (s *session) free(ctx context.Context, name string, index uint64) (bool, error) {
+	_, errs, err := s.backend.txn(ctx,
+		&api.KVTxnOp{Verb: api.KVCheckIndex, Key: name, Index: index},
+		&api.KVTxnOp{Verb: api.KVDelete, Key: name})
+	return freed(errs, err)
+}
+
+// giveUp is free for an entry that others wait for. The result of the unlock
+// tells at which index the entry has gone: what comes after it is theirs.
+func (s *session) giveUp(ctx context.Context, name string, index uint64) (bool, error) {
 	results, errs, err := s.backend.txn(ctx,
 		&api.KVTxnOp{Verb: api.KVCheckIndex, Key: name, Index: index},
 		&api.KVTxnOp{Verb: api.KVUnlock, Key: name, Session: s.id},
 		&api.KVTxnOp{Verb: api.KVDelete, Key: name})
+	ok, err := freed(errs, err)
+	if ok {
+		s.hub.gaveUp(name, results[len(results)-1].KV.ModifyIndex)
+	}
+	return ok, err
+}
+
+// freed reads the outcome of a transaction that begins with check-index.
+func freed(errs api.TxnErrors, err error) (bool, error) {
 	switch {
 	case err != nil:
-		return 0, false, err
+		return false, err
 	case len(errs) > 0 && errs[0].OpIndex != 0:
-		return 0, false, rejected(errs)
-	case len(errs) > 0:
-		return 0, false, nil
+		return false, rejected(errs)
 	}
-	return results[len(results)-1].KV.ModifyIndex, true, nil
+	return len(errs) == 0, nil
 }
 
 // releaseAll releases what is in the account, several at a time, until ctx

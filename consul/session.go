@@ -9,7 +9,7 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// A session is one of Consul's.
+// A session is one of Consul's. It is also the State of its Holds.
 type session struct {
 	backend *Backend
 	id      string // a secret
@@ -25,11 +25,6 @@ func newSession(b *Backend, id string, t distlock.Terms) *session {
 		account: newAccount(),
 		hub:     newHub(b),
 	}
-}
-
-// A grant is the State of a Hold.
-type grant struct {
-	name string // of the entry, whose ModifyIndex is the token
 }
 
 // Lifetime is the TTL and the lock-delay. Consul promises no more than the
@@ -56,20 +51,18 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	if err := ctx.Err(); err != nil {
 		return h, distlock.Refused(err)
 	}
-	known, again, err := s.account.claim(r.Key, r.Owner)
-	if err != nil {
-		return h, err
+	h.State = s
+	token, again, err := s.account.claim(r.Key, r.Owner)
+	if err == nil && token == 0 {
+		a := attempt{session: s, request: r, name: s.name(r.Key), again: again}
+		token, err = a.run(ctx)
 	}
-	a := attempt{session: s, request: r, name: entryName(s.backend.opts.Prefix, r.Key), again: again}
-	index := uint64(known.token)
-	if index != 0 {
-		// an earlier copy of the request was granted
-	} else if index, err = a.run(ctx); err != nil {
-		return h, err
-	}
-	h.Token, h.State = distlock.Token(index), &grant{name: a.name}
-	return h, nil
+	h.Token = token
+	return h, err
 }
+
+// name is that of key's entry.
+func (s *session) name(key string) string { return entryName(s.backend.opts.Prefix, key) }
 
 // Close ends the session, and its locks with it. Since Consul would delay the
 // next lock of each, as for a holder that died, they are released before if

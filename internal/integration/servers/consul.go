@@ -21,7 +21,7 @@ var (
 		Image: consulImage,
 		Ports: 3, // of clients, raft and gossip
 		Command: func(ports []int) []string {
-			return append(consulAgent(ports[0]), "-dev", "-grpc-port=-1", "-client="+host, "-bind="+host,
+			return append(consulAgent(ports[0]), "-bootstrap-expect=1", "-data-dir=/dev/shm/consul", "-client="+host, "-bind="+host,
 				"-server-port="+strconv.Itoa(ports[1]), "-serf-lan-port="+strconv.Itoa(ports[2]))
 		},
 		Ready: consulReady,

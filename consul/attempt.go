@@ -22,25 +22,30 @@ func (a *attempt) run(ctx context.Context) (distlock.Token, error) {
 	if s.hub.yields(ctx, a.name) {
 		return a.no(distlock.Held(0))
 	}
-	results, errs, err := s.backend.txn(ctx,
-		&api.KVTxnOp{Verb: api.KVCheckNotExists, Key: a.name},
-		&api.KVTxnOp{Verb: api.KVLock, Key: a.name, Session: s.id, Value: value(a.request)})
+	o, err := s.backend.txn(ctx,
+		op{Verb: api.KVCheckNotExists, Key: a.name},
+		op{Verb: api.KVLock, Key: a.name, Session: s.id, Value: value(a.request)})
 	switch {
-	case len(errs) > 0:
-		return a.refused(ctx, errs)
+	case len(o.errs) > 0:
+		return a.refused(ctx, o.errs)
 	case isCertain(err):
 		return a.no(distlock.Refused(err))
 	case err != nil:
 		return 0, err
 	}
-	return a.granted(results[len(results)-1].KV)
+	index, err := o.last()
+	if err != nil {
+		return 0, err
+	}
+	return a.granted(index), nil
 }
 
-func (a *attempt) granted(entry *api.KVPair) (distlock.Token, error) {
+// granted enters the grant in the account, and returns its token.
+func (a *attempt) granted(index uint64) distlock.Token {
 	s, r := a.session, a.request
-	token := distlock.Token(entry.ModifyIndex)
+	token := distlock.Token(index)
 	s.account.granted(r.Key, record{owner: r.Owner, token: token, sought: s.hub.sought(a.name)})
-	return token, nil
+	return token
 }
 
 // no takes the owner off the account: nothing of this request can be left. An
@@ -85,7 +90,7 @@ func (a *attempt) inspect(ctx context.Context) (distlock.Token, error) {
 		s.hub.refused(a.name)
 		return a.no(distlock.Held(0))
 	case ownerOf(entry) == a.request.Owner.Text():
-		return a.granted(entry)
+		return a.granted(entry.ModifyIndex), nil
 	case s.account.doubted(ownerOf(entry)):
 		return a.no(distlock.Held(0))
 	}

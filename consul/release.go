@@ -53,35 +53,35 @@ func (s *session) release(ctx context.Context, name string, r record) (freed boo
 
 // free deletes the entry if it has this index, and reports whether it had.
 func (s *session) free(ctx context.Context, name string, index uint64) (bool, error) {
-	_, errs, err := s.backend.txn(ctx,
-		&api.KVTxnOp{Verb: api.KVCheckIndex, Key: name, Index: index},
-		&api.KVTxnOp{Verb: api.KVDelete, Key: name})
-	return freed(errs, err)
+	o, err := s.backend.txn(ctx,
+		op{Verb: api.KVCheckIndex, Key: name, Index: index},
+		op{Verb: api.KVDelete, Key: name})
+	return o.freed(err)
 }
 
 // giveUp is free for an entry that others wait for. The result of the unlock
 // tells at which index the entry has gone: what comes after it is theirs.
 func (s *session) giveUp(ctx context.Context, name string, index uint64) (bool, error) {
-	results, errs, err := s.backend.txn(ctx,
-		&api.KVTxnOp{Verb: api.KVCheckIndex, Key: name, Index: index},
-		&api.KVTxnOp{Verb: api.KVUnlock, Key: name, Session: s.id},
-		&api.KVTxnOp{Verb: api.KVDelete, Key: name})
-	ok, err := freed(errs, err)
-	if ok {
-		s.hub.gaveUp(name, results[len(results)-1].KV.ModifyIndex)
+	o, err := s.backend.txn(ctx,
+		op{Verb: api.KVCheckIndex, Key: name, Index: index},
+		op{Verb: api.KVUnlock, Key: name, Session: s.id},
+		op{Verb: api.KVDelete, Key: name})
+	ok, err := o.freed(err)
+	if at, noIndex := o.last(); ok && noIndex == nil {
+		s.hub.gaveUp(name, at)
 	}
 	return ok, err
 }
 
 // freed reads the outcome of a transaction that begins with check-index.
-func freed(errs api.TxnErrors, err error) (bool, error) {
+func (o outcome) freed(err error) (bool, error) {
 	switch {
 	case err != nil:
 		return false, err
-	case len(errs) > 0 && errs[0].OpIndex != 0:
-		return false, rejected(errs)
+	case len(o.errs) > 0 && o.errs[0].OpIndex != 0:
+		return false, rejected(o.errs)
 	}
-	return len(errs) == 0, nil
+	return len(o.errs) == 0, nil
 }
 
 // releaseAll releases what is in the account, several at a time, until ctx

@@ -64,22 +64,55 @@ func (b *Backend) destroySession(ctx context.Context, id string) error {
 	return bare(b.put(ctx, "/v1/session/destroy/"+id, nil, nil))
 }
 
-// txn carries out ops together, or returns what was wrong with which of them.
-func (b *Backend) txn(ctx context.Context, ops ...*api.KVTxnOp) (results api.TxnResults, conflicts api.TxnErrors, err error) {
-	in := make(api.TxnOps, len(ops))
-	for i, op := range ops {
-		in[i] = &api.TxnOp{KV: op}
+// An op is one of a transaction's. Package api's own type sends each field of
+// each kind of operation, and the agent is slow to read them.
+type op struct {
+	Verb    api.KVOp
+	Key     string
+	Value   []byte `json:",omitempty"`
+	Index   uint64 `json:",omitempty"`
+	Session string `json:",omitempty"`
+}
+
+// An outcome is what a transaction came to: the indexes of the entries that
+// were changed or checked, in order, or what was wrong with which operation.
+type outcome struct {
+	indexes []uint64
+	errs    api.TxnErrors
+}
+
+// last is the index of the last entry.
+func (o outcome) last() (uint64, error) {
+	if len(o.indexes) == 0 {
+		return 0, errors.New("transaction: the answer has no results")
 	}
-	var out api.TxnResponse
+	return o.indexes[len(o.indexes)-1], nil
+}
+
+// txn carries out all ops or none. An error says that the outcome is unknown,
+// unless it is certain.
+func (b *Backend) txn(ctx context.Context, ops ...op) (o outcome, err error) {
+	type kv struct{ KV op }
+	in := make([]kv, len(ops))
+	for i, op := range ops {
+		in[i].KV = op
+	}
+	var out struct {
+		Results []struct{ KV struct{ ModifyIndex uint64 } }
+		Errors  api.TxnErrors
+	}
 	err = b.call(ctx, func() error { return b.put(ctx, "/v1/txn", in, &out) })
 	var answer api.StatusError
 	if errors.As(err, &answer) && answer.Code == http.StatusConflict {
 		if json.Unmarshal([]byte(answer.Body), &out) != nil || len(out.Errors) == 0 {
-			return nil, nil, fmt.Errorf("transaction: %w", err)
+			return o, fmt.Errorf("transaction: %w", err)
 		}
-		return nil, out.Errors, nil
+		return outcome{errs: out.Errors}, nil
 	}
-	return out.Results, nil, err
+	for _, r := range out.Results {
+		o.indexes = append(o.indexes, r.KV.ModifyIndex)
+	}
+	return o, err
 }
 
 // look reads an entry; nil is none. It is answered by a server that has made

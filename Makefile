@@ -49,7 +49,7 @@ fmt: bin/gofumpt ## format all Go files
 # BENCHFLAGS: -quick, -run EXPRESSION, -json FILE; see internal/integration/bench.
 .PHONY: bench
 bench: bin/withservers ## measure on real servers, beside locks written by hand
-	@bin/withservers -servers redis,consul -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
+	@bin/withservers -servers redis,consul,consul-trio -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test for FUZZTIME (20s)

@@ -7,28 +7,47 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/distlock-go/distlock"
 	consullock "github.com/distlock-go/distlock/consul"
 	"github.com/hashicorp/consul/api"
 )
 
-// consulEnv names the server, as for the tests.
-const consulEnv = "DISTLOCK_TEST_CONSUL"
+// consulEnv and consulTrioEnv name a server without a disk and a cluster with disks, as
+// for the tests.
+const (
+	consulEnv     = "DISTLOCK_TEST_CONSUL"
+	consulTrioEnv = "DISTLOCK_TEST_CONSUL_TRIO"
+)
 
 // consul compares distlock on Consul with a floor by hand, and package api's own Lock with
 // the same floor.
 func consul(ctx context.Context, p plan) ([]line, error) {
-	addr := os.Getenv(consulEnv)
+	single := os.Getenv(consulEnv)
+	trio, _, _ := strings.Cut(os.Getenv(consulTrioEnv), ",")
 	var lines []line
-	for _, part := range []func(context.Context, plan, string) ([]line, error){
-		consulAlone, consulBusy, consulHandOver, consulHeld,
+	for _, part := range []struct {
+		run  func(context.Context, plan, string) ([]line, error)
+		addr string
+		on   string
+	}{
+		{consulAlone, single, ""},
+		{consulAlone, trio, ", three members"},
+		{consulBusy, single, ""},
+		{consulHandOver, single, ""},
+		{consulHeld, single, ""},
 	} {
-		got, err := part(ctx, p, addr)
+		if part.addr == "" {
+			continue
+		}
+		got, err := part.run(ctx, p, part.addr)
 		if err != nil {
 			return nil, err
+		}
+		for i := range got {
+			got[i].Figure += part.on
 		}
 		lines = append(lines, got...)
 	}
@@ -115,6 +134,23 @@ func (p *consulProcess) floorOnce(ctx context.Context, key string, g *guard) err
 	return errors.Join(err, g.leave())
 }
 
+// tokenOnce is floorOnce by the transactions that one would write to have a token.
+func (p *consulProcess) tokenOnce(ctx context.Context, key string, g *guard) error {
+	o := new(api.QueryOptions).WithContext(ctx)
+	ok, resp, _, err := p.client.KV().Txn(api.KVTxnOps{
+		{Verb: api.KVLock, Key: key, Value: []byte(floorOwner), Session: p.session},
+	}, o)
+	if err != nil || !ok {
+		return errors.Join(err, errGone)
+	}
+	err = errors.Join(g.enter(distlock.Token(resp.Results[0].ModifyIndex)), g.leave())
+	ok, _, _, rerr := p.client.KV().Txn(api.KVTxnOps{{Verb: api.KVUnlock, Key: key, Session: p.session}}, o)
+	if rerr == nil && !ok {
+		rerr = errGone
+	}
+	return errors.Join(err, rerr)
+}
+
 // peerOnce does it by package api's Lock, on a session that is shared.
 func (p *consulProcess) peerOnce(_ context.Context, key string, g *guard) error {
 	l, err := p.client.LockOpts(&api.LockOptions{Key: key, Session: p.session, Value: []byte(floorOwner)})
@@ -139,16 +175,20 @@ func consulAlone(ctx context.Context, p plan, addr string) ([]line, error) {
 		var g guard
 		return repeat(&mean, r, func(ctx context.Context) error { return op(ctx, "bench-consul-"+name, &g) })
 	}
-	var ours, floor, peer, peerFloor record
+	var ours, floor, token, tokenFloor, peer, peerFloor record
 	err = interleave(ctx, p, run(&ours, "alone", proc.once), run(&floor, "floor", proc.floorOnce), &ours, &floor)
+	if err == nil {
+		err = interleave(ctx, p, run(&token, "token", proc.tokenOnce), run(&tokenFloor, "floor", proc.floorOnce), &token, &tokenFloor)
+	}
 	if err == nil {
 		err = interleave(ctx, p, run(&peer, "peer", proc.peerOnce), run(&peerFloor, "floor", proc.floorOnce), &peer, &peerFloor)
 	}
 	return []line{
 		compared("acquire + release, p50", &ours, &floor).atMost(1.05),
 		{Figure: "acquire + release, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
-		compared("not distlock but api.Lock: acquire + release, p50", &peer, &peerFloor),
-	}, err
+		compared("by hand with a token: acquire + release, p50", &token, &tokenFloor),
+		compared("package api's Lock: acquire + release, p50", &peer, &peerFloor),
+	}, errors.Join(err, proc.sweep(ctx))
 }
 
 // consulBusy compares them under many goroutines on many keys.
@@ -171,45 +211,4 @@ func consulBusy(ctx context.Context, p plan, addr string) ([]line, error) {
 func (p *consulProcess) sweep(ctx context.Context) error {
 	_, err := p.client.KV().DeleteTree("bench-consul-", new(api.WriteOptions).WithContext(ctx))
 	return err
-}
-
-// consulHeld looks at what leases cost while nothing happens to them.
-func consulHeld(ctx context.Context, p plan, addr string) ([]line, error) {
-	const leases = 1000
-	proc, err := newConsulProcess(addr, distlock.WithTTL(10*time.Second))
-	if err != nil {
-		return nil, err
-	}
-	defer proc.close()
-	err = eachOf(2*busyWorkers, func(i int) error {
-		return proc.once(ctx, fmt.Sprintf("bench-warm-%d", i), new(guard))
-	})
-	if err != nil {
-		return nil, err
-	}
-	keys, held := heldKeys("bench-held-%d", leases), make([]*distlock.Lease, leases)
-	heap, goroutines := usage()
-	err = eachOf(leases, func(i int) (err error) {
-		held[i], err = proc.lock.Acquire(ctx, keys[i])
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	heap2, goroutines2 := usage()
-	before := proc.sent.Load()
-	if err := sleep(ctx, 10*time.Second); err != nil {
-		return nil, err
-	}
-	sent := proc.sent.Load() - before
-	for _, l := range held {
-		if !l.Valid() {
-			return nil, l.Err()
-		}
-	}
-	return []line{
-		line{Figure: "heap of a held lease", Unit: "B", Ours: float64(heap2-heap) / leases}.atMost(1024),
-		line{Figure: "goroutines of a held lease", Ours: float64(goroutines2-goroutines) / leases}.atMost(0.01),
-		line{Figure: "requests for 1000 leases in one TTL of 10 s", Ours: float64(sent)}.atMost(4),
-	}, nil
 }

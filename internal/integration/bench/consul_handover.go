@@ -35,9 +35,9 @@ func consulHandOver(ctx context.Context, p plan, addr string) ([]line, error) {
 		{Figure: "hand-over between 2 processes, p50", Unit: nanoseconds, Ours: quantile(ours.took, 0.5), Floor: quantile(floor.all, 0.5)},
 		line{Figure: "hand-over between 2 processes, p99", Unit: nanoseconds, Ours: quantile(ours.took, 0.99)}.atMost(float64(100 * time.Millisecond)),
 		line{Figure: "requests sent, 2 processes", Ours: ours.sent}.atMost(4),
-		{Figure: "not distlock but api.Lock: hand-over, p50", Unit: nanoseconds, Ours: quantile(peer.took, 0.5)},
-		{Figure: "not distlock but api.Lock: hand-over, p99", Unit: nanoseconds, Ours: quantile(peer.took, 0.99)},
-		{Figure: "not distlock but api.Lock: requests sent", Ours: peer.sent},
+		{Figure: "package api's Lock: hand-over, p50", Unit: nanoseconds, Ours: quantile(peer.took, 0.5)},
+		{Figure: "package api's Lock: hand-over, p99", Unit: nanoseconds, Ours: quantile(peer.took, 0.99)},
+		{Figure: "package api's Lock: requests sent", Ours: peer.sent},
 	}, err
 }
 

@@ -51,6 +51,13 @@
 // Each grant of alone, busy and hand-over, on both sides, is checked against an owner
 // variable and, for distlock, tokens against the last one; a violation ends the program.
 //
+// Consul has parts of its own, under "consul", on a server that keeps its data in memory,
+// and for the first also on three members that write to disk. Floor: PUT ?acquire and PUT
+// ?release on a session that is there, without a token. Beside it the transactions that
+// one would write to have a token, and the Lock of Consul's own package, on the same
+// session. Two processes take turns at a key, 1 ms each, and come back 1 ms later; what
+// they send is counted at their HTTP clients.
+//
 // # Commands
 //
 // Server commands are differences of INFO commandstats; INFO itself is left out. Redis

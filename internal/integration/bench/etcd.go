@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -19,6 +18,20 @@ const etcdEnv = "DISTLOCK_TEST_ETCD"
 // etcdTTL is longer than a run.
 const etcdTTL = 10 * time.Minute
 
+// describeEtcd says which server is at addr.
+func describeEtcd(ctx context.Context, addr string) (string, error) {
+	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}})
+	if err != nil {
+		return "", err
+	}
+	defer cli.Close()
+	status, err := cli.Status(ctx, addr)
+	if err != nil {
+		return "", err
+	}
+	return "etcd " + status.Version, nil
+}
+
 // An etcdProcess stands for one process on etcd: the lock, the floor and the peer, each
 // with a lease of its own, on one client.
 type etcdProcess struct {
@@ -28,11 +41,7 @@ type etcdProcess struct {
 	peer  *concurrency.Session
 }
 
-func newEtcdProcess(ctx context.Context) (p *etcdProcess, err error) {
-	addr := os.Getenv(etcdEnv)
-	if addr == "" {
-		return nil, fmt.Errorf("%s is not set: no server to measure (make bench starts one)", etcdEnv)
-	}
+func newEtcdProcess(ctx context.Context, addr string) (p *etcdProcess, err error) {
 	p = &etcdProcess{}
 	if p.cli, err = clientv3.New(clientv3.Config{Endpoints: []string{addr}}); err != nil {
 		return nil, err
@@ -114,12 +123,12 @@ func (p *etcdProcess) peerOnce(ctx context.Context, key string, g *guard) error 
 // process of its own; its floor is a release by one process and an acquire by the other,
 // one after the other.
 func onEtcd(ctx context.Context, p plan) ([]line, error) {
-	a, err := newEtcdProcess(ctx)
+	a, err := newEtcdProcess(ctx, p.addr)
 	if err != nil {
 		return nil, err
 	}
 	defer a.close()
-	b, err := newEtcdProcess(ctx)
+	b, err := newEtcdProcess(ctx, p.addr)
 	if err != nil {
 		return nil, err
 	}

@@ -2,16 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"regexp"
+	"strings"
 	"time"
 )
 
-// serverEnv names the server, as for the tests.
+// serverEnv names the Redis server, as for the tests.
 const serverEnv = "DISTLOCK_TEST_REDIS"
 
 // A plan is how much is measured.
@@ -40,12 +42,20 @@ var (
 	}
 )
 
-// scenarios in the order in which they run, each with the variable that names its
-// servers; those without servers are left out. Each returns the lines of its figures; an
-// error says that the run was not valid.
+// describers say which server is measured, by the variable that names it.
+var describers = map[string]func(ctx context.Context, addr string) (string, error){
+	serverEnv:    describeRedis,
+	etcdEnv:      describeEtcd,
+	zooKeeperEnv: describeZooKeeper,
+	consulEnv:    describeConsul,
+}
+
+// scenarios in the order in which they run. Each returns the lines of its figures; an
+// error says that the run was not valid. Those whose server is not there are left out.
 var scenarios = []struct {
-	name, env string
-	run       func(context.Context, plan) ([]line, error)
+	name string
+	env  string // names the server
+	run  func(context.Context, plan) ([]line, error)
 }{
 	{"alone", serverEnv, alone},
 	{"busy", serverEnv, busy},
@@ -54,6 +64,7 @@ var scenarios = []struct {
 	{"core", serverEnv, core},
 	{"etcd", etcdEnv, onEtcd},
 	{"zookeeper", zooKeeperEnv, zooKeeper},
+	{"consul", consulEnv, consul},
 }
 
 func main() {
@@ -67,7 +78,6 @@ func main() {
 	if *isQuick {
 		p = quick
 	}
-	p.addr = os.Getenv(serverEnv)
 	if err := run(ctx, p, *only, *file, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -81,14 +91,18 @@ func run(ctx context.Context, p plan, only, file string, out io.Writer) error {
 		return err
 	}
 	var lines []line
-	var without string
+	var about []string
+	described := make(map[string]bool)
 	for _, s := range scenarios {
-		if !match.MatchString(s.name) {
+		if p.addr = os.Getenv(s.env); p.addr == "" || !match.MatchString(s.name) {
 			continue
 		}
-		if os.Getenv(s.env) == "" {
-			without = s.env
-			continue
+		if !described[s.env] {
+			text, err := describers[s.env](ctx, p.addr)
+			if err != nil {
+				return fmt.Errorf("%s: %w", s.name, err)
+			}
+			about, described[s.env] = append(about, text), true
 		}
 		got, err := s.run(ctx, p)
 		if err != nil {
@@ -99,17 +113,14 @@ func run(ctx context.Context, p plan, only, file string, out io.Writer) error {
 		}
 		lines = append(lines, got...)
 	}
-	if lines == nil && without != "" {
-		return fmt.Errorf("%s is not set: no server to measure (make bench starts one)", without)
+	if len(about) == 0 {
+		return errors.New("no server to measure, or no such scenario (make bench starts servers)")
 	}
-	about, err := describe(ctx, p.addr)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "%s\n\n", about)
+	heading := strings.Join(append(about, machine()), ", ")
+	fmt.Fprintf(out, "%s\n\n", heading)
 	printTable(out, lines)
 	if file != "" {
-		return writeJSON(file, about, lines)
+		return writeJSON(file, heading, lines)
 	}
 	return nil
 }

@@ -38,19 +38,17 @@ func (p *process) close() error {
 	return err
 }
 
-// describe says on what is measured. Without an address it is not Redis.
-func describe(ctx context.Context, addr string) (string, error) {
-	machine := fmt.Sprintf("%s, %s/%s, %d CPUs", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	if addr == "" {
-		return machine, nil
-	}
+// machine says on what all is measured.
+func machine() string {
+	return fmt.Sprintf("%s, %s/%s, %d CPUs", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+}
+
+// describeRedis says which server is at addr.
+func describeRedis(ctx context.Context, addr string) (string, error) {
 	rdb := goredis.NewClient(&goredis.Options{Addr: addr})
 	defer rdb.Close()
 	info, err := infoLines(ctx, rdb, "server")
-	if err != nil {
-		return "", err
-	}
-	return "Redis " + info["redis_version"] + ", " + machine, nil
+	return "Redis " + info["redis_version"], err
 }
 
 // infoLines reads a section of INFO.

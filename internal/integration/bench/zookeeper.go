@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/integration/servers"
 	zklock "github.com/distlock-go/distlock/zookeeper"
 	"github.com/go-zookeeper/zk"
 )
@@ -21,7 +21,7 @@ const zooKeeperEnv = "DISTLOCK_TEST_ZOOKEEPER"
 // watch. The client library's own Lock is the peer. All are on keys whose parent is
 // there, and then on a new key each time, for which the floor has one parent for all.
 func zooKeeper(ctx context.Context, p plan) ([]line, error) {
-	k, err := newKeeper(strings.Split(os.Getenv(zooKeeperEnv), ","))
+	k, err := newKeeper(strings.Split(p.addr, ","))
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +32,14 @@ func zooKeeper(ctx context.Context, p plan) ([]line, error) {
 	}
 	fresh, err := k.compare(ctx, p, "new keys", 1.7, func(n int) string { return fmt.Sprint("new-", n) })
 	return append(known, fresh...), err
+}
+
+// describeZooKeeper says which servers are at addrs, with commas between.
+func describeZooKeeper(ctx context.Context, addrs string) (string, error) {
+	addr, _, _ := strings.Cut(addrs, ",")
+	text, err := servers.ZooKeeperAsk(ctx, addr, "srvr")
+	version, _, _ := strings.Cut(strings.TrimPrefix(text, "Zookeeper version: "), "-")
+	return "ZooKeeper " + version, err
 }
 
 // A keeper is a client of each kind, each with a connection of its own.

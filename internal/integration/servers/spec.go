@@ -105,7 +105,7 @@ func (e Entry) Setting(f Fleet) string {
 
 // Entries returns all entries, those of each service from the file about it.
 func Entries() []Entry {
-	return slices.Concat(redisEntries, etcdEntries, mariadbEntries, postgresEntries, zooKeeperEntries)
+	return slices.Concat(redisEntries, etcdEntries, mariadbEntries, postgresEntries, zooKeeperEntries, consulEntries)
 }
 
 // launch makes an Entry's Launch of a plan.

@@ -1,0 +1,87 @@
+// Package consul takes locks in the key/value store of a Consul datacenter.
+// Import it as consullock:
+//
+//	import consullock "github.com/distlock-go/distlock/consul"
+//
+//	client, err := distlock.New(consullock.New(consul, nil)) // consul is your own *api.Client
+//
+// # What is promised
+//
+// A key has one holder at a time, and each grant's token is larger than the one
+// before: distlock.FencingDurable. The token is the ModifyIndex of the lock's
+// entry at the grant, a position in the log that the servers agree on, so it
+// grows over release, expiry, deletion of the entry, elections, restarts and
+// the loss of any minority. Only a datacenter that was built anew or restored
+// from a snapshot begins with smaller ones.
+//
+// A client has one session at Consul for each TTL and lock-delay in use, without
+// health checks, so that it ends by its TTL alone. All leases of the client with
+// these terms are valid until the TTL after the last renewal that was confirmed,
+// counted from when it was sent. An election inside the TTL ends no lease: the
+// new leader lets all sessions begin anew. Two things end a session before its
+// TTL, and the key may then be granted before the old holder's deadline: an
+// operator who destroys the session, and the end of its node in the catalog
+// (force-leave, deregistration, or autopilot when it removes a server that died).
+// The lock-delay then keeps the next holder out; with one as long as the TTL,
+// the deadline holds in these cases too. A resource that is fenced needs none.
+// Sessions belong to the node of the agent that is asked, or to Options.Node.
+//
+// An entry that somebody deletes by hand frees its key. The holder learns of it
+// when it releases the lease, not before.
+//
+// # When the holder dies
+//
+// Its key is free to the next one at the latest
+//
+//	2 × TTL + lock-delay + 1 s (a waiter's poll)
+//
+// after its last renewal: Consul keeps a session for up to twice its TTL, and an
+// election lets that begin anew. The lock-delay follows the end of a session
+// that held the key; a release has none. It is 15 s where
+// distlock.WithLockDelay says nothing, as Consul has it, and WithLockDelay(0)
+// turns it off. Consul keeps the delay in the leader's memory, and an election
+// ends it early; what is said above of deadlines holds nevertheless.
+//
+// With the shortest TTL of 10 s and no lock-delay that is 21 s. Servers whose
+// session_ttl_min is lower allow less: see Options.MinTTL.
+//
+// # What is in the store
+//
+// A lock is an entry PREFIX KEY whose value is a random id of the acquisition
+// and the holder's text. It is there only while the lock is held: a release
+// deletes it, and the session does when it ends (behavior "delete"), so that
+// nothing piles up. An entry under a lock's name that no session holds is not
+// this package's: it makes acquires fail and is left alone. In names, bytes of
+// the key other than letters, digits and -_./ are written as = and two
+// hexadecimal digits, and so are dots and slashes that a path could not have.
+//
+// Consul takes a second lock by the same session for a success. Here a lock is
+// taken only where there is no entry, so the goroutines of one client exclude
+// each other as clients do.
+//
+// # What it costs
+//
+// One request to acquire, one to release, and one for each session and third of
+// its TTL, however many leases it has: a held lease has no connection and no
+// goroutine. A process that waits has one blocking query for each key it waits
+// for, and asks once a second beside it. Two processes that take turns at a key
+// need four requests a turn.
+//
+// Waiting is not first come first served between processes: at a release all
+// are woken, and one is first. The process that has released lets the others go
+// first, for up to 50 ms, once it knows of any, so that none starves. Goroutines
+// of one client are served in order.
+//
+// A Backend has at most 32 requests and 64 blocking queries under way; keys
+// beyond these are waited for by polling. An agent takes 200 connections from
+// one address (http_max_conns_per_client). net/http keeps as many idle ones as
+// Config.Transport.MaxIdleConnsPerHost says, by default the number of processors
+// and one; programs with more acquires at a time are faster with more.
+//
+// # What the user needs
+//
+// Consul 1.7 or later. Rights: key_prefix PREFIX write, and session write on
+// the agent's node or Options.Node. ACL token, namespace, partition and
+// datacenter are those of the client's Config. Sessions and entries lie in the
+// datacenter that it names; another than the agent's own needs Options.Node.
+package consul

@@ -1,0 +1,4 @@
+package consul
+
+// EntryName gives tests the names of entries.
+var EntryName = entryName

@@ -1,0 +1,183 @@
+package consul
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// memory is how long it is remembered that others want a key.
+	memory = 2 * time.Second
+	// yieldFor is how long an attempt lets others go first after this session
+	// has released a key that they want. It is over as soon as one of them has
+	// the key.
+	yieldFor = 50 * time.Millisecond
+	// yieldPause is the least time between two looks meanwhile.
+	yieldPause = 5 * time.Millisecond
+)
+
+// A hub is what a session knows of the entries that others have, and its ear:
+// one blocking query for each key that is waited for.
+type hub struct {
+	backend *Backend
+	ctx     context.Context
+	cancel  context.CancelFunc
+	active  sync.WaitGroup // goroutines of topics
+
+	mu     sync.Mutex // guards all below
+	topics map[string]*topic
+}
+
+// A topic is one entry. Guarded by hub.mu.
+type topic struct {
+	name      string
+	used      time.Time
+	index     uint64    // up to which it is known; 0: not at all
+	held      bool      // whether somebody had it then, or was found to have it later
+	seen      time.Time // when somebody else was seen to have it
+	gave      uint64    // where this session released it with others about; 0 once they had their turn
+	declined  int       // how often in a row nobody took it then
+	skip      int       // how often not to ask again
+	watchers  map[*watcher]struct{}
+	listening bool
+	kick      chan struct{} // there is news: look now; capacity 1
+}
+
+type watcher struct{ wake func() }
+
+func newHub(b *Backend) *hub {
+	h := &hub{backend: b, topics: make(map[string]*topic)}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	return h
+}
+
+// on returns the topic of name, making it if needed. h.mu is held.
+func (h *hub) on(name string) *topic {
+	t := h.topics[name]
+	if t == nil {
+		t = &topic{name: name, watchers: make(map[*watcher]struct{}), kick: make(chan struct{}, 1)}
+		h.topics[name] = t
+	}
+	t.used = time.Now()
+	return t
+}
+
+// refused notes that somebody else was just found to have name.
+func (h *hub) refused(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.on(name)
+	t.seen, t.held = t.used, true
+	t.nudge()
+}
+
+func (t *topic) nudge() {
+	select {
+	case t.kick <- struct{}{}:
+	default:
+	}
+}
+
+// sought reports whether somebody else was seen to have name not long ago.
+func (h *hub) sought(name string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.topics[name]
+	return t != nil && time.Since(t.seen) < memory
+}
+
+// gaveUp notes that this session released name, at index, while others want
+// it.
+func (h *hub) gaveUp(name string, index uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.on(name).gave = index
+}
+
+// yields lets others go first after gaveUp, and reports whether one did. They
+// have to be woken before they can try, so that without this a session that
+// comes back at once would always be before them. If nobody takes the entry
+// that says little of who is slow to come, so they are asked again, but after
+// more and more turns.
+func (h *hub) yields(ctx context.Context, name string) bool {
+	h.mu.Lock()
+	t := h.topics[name]
+	if t == nil || t.gave == 0 {
+		h.mu.Unlock()
+		return false
+	}
+	gave := t.gave
+	t.gave = 0
+	asks := t.skip == 0
+	t.skip = max(t.skip-1, 0)
+	h.mu.Unlock()
+	if !asks {
+		return false
+	}
+	taken := h.othersTake(ctx, t, gave)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t.declined++; taken {
+		t.declined = 0
+	}
+	t.skip = 1<<min(t.declined, maxSkip) - 1
+	return taken
+}
+
+// maxSkip bounds the turns between two questions, as a power of two.
+const maxSkip = 10
+
+// othersTake waits until somebody takes t's entry after index, for yieldFor. On
+// an entry that is not there a query returns at every write to the store, hence
+// the pauses.
+func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) bool {
+	for end := time.Now().Add(yieldFor); ; {
+		var held bool
+		err := h.backend.call(ctx, func() (err error) {
+			entry, at, err := h.backend.await(ctx, t.name, index, max(time.Until(end), time.Millisecond))
+			index, held = at, err == nil && h.note(t, isLocked(entry), at)
+			return err
+		})
+		if held || err != nil || time.Until(end) < yieldPause {
+			return held
+		}
+		select {
+		case <-time.After(yieldPause):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// note takes down what was read of t, and returns held.
+func (h *hub) note(t *topic, held bool, index uint64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t.used = time.Now()
+	if index >= t.index || index == 0 { // not overtaken by another answer
+		t.index, t.held = index, held
+	}
+	if held {
+		t.seen = t.used
+	}
+	return held
+}
+
+// sweep forgets what has not been used for a while.
+func (h *hub) sweep() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for name, t := range h.topics {
+		if len(t.watchers) == 0 && !t.listening && time.Since(t.used) > memory {
+			delete(h.topics, name)
+		}
+	}
+}
+
+// close ends all listening.
+func (h *hub) close() {
+	h.mu.Lock()
+	h.cancel()
+	h.mu.Unlock()
+	h.active.Wait() // no watch begins any more
+}

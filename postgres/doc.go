@@ -1,0 +1,2 @@
+// Package postgres takes locks in a PostgreSQL database.
+package postgres

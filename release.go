@@ -117,8 +117,8 @@ func (l *Lease) outcome() error {
 		return ErrReleased
 	case l.session.over && c.isClosed: // an earlier release had no answer
 		return ErrClosed
-	case l.session.over:
-		return errSessionOver
+	case l.session.over: // and with it the key
+		return lost(errSessionOver)
 	}
 	return nil
 }

@@ -171,3 +171,16 @@ func TestSessionThatIsGoneWhenAKeyIsAskedFor(t *testing.T) {
 		})
 	}
 }
+
+// A release without an answer whose session then ends is over with it.
+func TestReleaseAgainAfterTheDeathOfItsSession(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		v := newVault()
+		c := newClient(t, v)
+		l := acquire(t, c, "k")
+		v.set(func() { v.onRelease = netDown })
+		is(t, "Release without an answer", l.Release(t.Context()), errNet)
+		v.open()[0].lost(distlock.Owner{}, errNet)
+		is(t, "Release again", l.Release(t.Context()), distlock.ErrLost)
+	})
+}

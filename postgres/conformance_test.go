@@ -32,6 +32,7 @@ func harness(t *testing.T, url string) locktest.Harness {
 	}
 	return locktest.Harness{
 		TTL:       pglock.MinTTL,
+		Parallel:  8, // two cores have this and the server to run
 		LockDelay: 700 * time.Millisecond,
 		Backend: func(t testing.TB) distlock.Backend {
 			return pglock.New(connectTo(t, url, nil), opts)
@@ -63,7 +64,10 @@ func harness(t *testing.T, url string) locktest.Harness {
 			})
 			return pglock.New(pool, opts), p
 		},
-		Without: map[string]string{"Restart": "the server is shared; restarts are in the fault suite"},
+		Without: map[string]string{
+			"Restart":                  "the server is shared; restarts are in the fault suite",
+			"renewed-after-lost-reply": "the link resets what it has swallowed from, and a lock goes with its connection; a late reply is in the fault suite",
+		},
 	}
 }
 

@@ -30,24 +30,33 @@ var (
 	beatSQL string
 )
 
-// connect makes a connection for locks: one of its own, of a server that will
-// do, with its settings made and its statements prepared.
-func (b *Backend) connect(ctx context.Context, t distlock.Terms) (*pgx.Conn, error) {
-	conn, err := b.dial(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("connect outside the pool: %w", err)
+// connect makes a connection for locks: one of its own, to a server that will
+// do, with its settings made and its statements prepared. Pid is the process of
+// the server behind it.
+func (b *Backend) connect(ctx context.Context, t distlock.Terms) (conn *pgx.Conn, pid uint32, err error) {
+	if conn, err = b.dial(ctx); err != nil {
+		return nil, 0, fmt.Errorf("connect outside the pool: %w", err)
 	}
-	for _, step := range []func(context.Context, *pgx.Conn) error{
-		b.examine, b.refusePooler,
-		func(ctx context.Context, conn *pgx.Conn) error { return configure(ctx, conn, t.TTL) },
-		b.findTable, b.prepare,
-	} {
-		if err := step(ctx, conn); err != nil {
+	defer func() {
+		if err != nil {
 			hangUp(conn)
-			return nil, err
+			conn = nil
+		}
+	}()
+	if pid, err = b.examine(ctx, conn); err != nil {
+		return conn, 0, err
+	}
+	for _, step := range []func() error{
+		func() error { return b.refusePooler(ctx, conn, pid) },
+		func() error { return configure(ctx, conn, t.TTL) },
+		func() error { return b.findTable(ctx, conn) },
+		func() error { return b.prepare(ctx, conn) },
+	} {
+		if err = step(); err != nil {
+			break
 		}
 	}
-	return conn, nil
+	return conn, pid, err
 }
 
 // dial connects as the pool does.
@@ -100,24 +109,29 @@ func ask(ctx context.Context, conn *pgx.Conn, sql string, args ...string) ([]str
 // oldestVersion is 14, the first with idle_session_timeout.
 const oldestVersion = 140000
 
-// examine refuses servers that the backend cannot keep its promises on.
-func (b *Backend) examine(ctx context.Context, conn *pgx.Conn) error {
+// examine refuses servers that the backend cannot keep its promises on. It
+// returns the id of the server process that answers.
+func (b *Backend) examine(ctx context.Context, conn *pgx.Conn) (pid uint32, err error) {
 	facts, err := ask(ctx, conn, `SELECT current_setting('server_version_num'), current_setting('server_version'),
-		pg_is_in_recovery(), current_setting('server_encoding'), current_setting('fsync')`)
+		pg_is_in_recovery(), current_setting('server_encoding'), current_setting('fsync'), pg_backend_pid()`)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if n, err := strconv.Atoi(facts[0]); err != nil || n < oldestVersion {
-		return distlock.Invalid("server version", facts[1], "14 or later")
+	number, _ := strconv.Atoi(facts[0]) // 0 is too old
+	switch {
+	case number < oldestVersion:
+		return 0, distlock.Invalid("server version", facts[1], "14 or later")
+	case facts[2] != "f":
+		return 0, distlock.Invalid("server", "a standby", "the primary, which can write tokens")
+	case facts[3] != "UTF8":
+		return 0, distlock.Invalid("server encoding", facts[3], "UTF8, as keys are")
+	case b.opts.NoAsyncFailover && facts[4] != "on":
+		return 0, distlock.Invalid("fsync", facts[4], "on, if tokens are declared durable by NoAsyncFailover")
 	}
-	if facts[2] != "f" {
-		return distlock.Invalid("server", "a standby", "the primary, which can write tokens")
-	}
-	if facts[3] != "UTF8" {
-		return distlock.Invalid("server encoding", facts[3], "UTF8, as keys are")
-	}
-	if b.opts.NoAsyncFailover && facts[4] != "on" {
-		return distlock.Invalid("fsync", facts[4], "on, if tokens are declared durable by NoAsyncFailover")
-	}
-	return nil
+	return parsePID(facts[5])
+}
+
+func parsePID(text string) (uint32, error) {
+	pid, err := strconv.ParseUint(text, 10, 32)
+	return uint32(pid), err
 }

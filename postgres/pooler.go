@@ -14,10 +14,9 @@ import (
 // one in between, a second connection occupies the process that the first has
 // just used: one that then finds itself in another process has none of its own.
 // A pooler in session mode is let through.
-func (b *Backend) refusePooler(ctx context.Context, conn *pgx.Conn) error {
-	pid, err := backendPID(ctx, conn)
-	if err != nil || pid == conn.PgConn().PID() {
-		return err
+func (b *Backend) refusePooler(ctx context.Context, conn *pgx.Conn, pid uint32) error {
+	if pid == conn.PgConn().PID() {
+		return nil
 	}
 	other, err := b.dial(ctx)
 	if err != nil {
@@ -43,3 +42,12 @@ func whileOccupied(ctx context.Context, conn, other *pgx.Conn) (uint32, error) {
 
 var errPooler = distlock.Invalid("connection", "one of a pooler in transaction mode",
 	"one to the server or in session mode, as session locks stay with a server process; AcquireTx works there")
+
+// backendPID returns the id of the server process that answers.
+func backendPID(ctx context.Context, conn *pgx.Conn) (uint32, error) {
+	row, err := ask(ctx, conn, beatSQL)
+	if err != nil {
+		return 0, err
+	}
+	return parsePID(row[0])
+}

@@ -74,7 +74,7 @@ func roundUp(d time.Duration) time.Duration {
 // standby, a pooler in transaction mode, a missing table and a missing right say
 // so. It leaves no row.
 func (b *Backend) Ping(ctx context.Context) error {
-	conn, err := b.connect(ctx, distlock.Terms{TTL: MinTTL})
+	conn, _, err := b.connect(ctx, distlock.Terms{TTL: MinTTL})
 	if err != nil {
 		return err
 	}
@@ -87,11 +87,11 @@ func (b *Backend) Ping(ctx context.Context) error {
 
 // Open makes a lock connection.
 func (b *Backend) Open(ctx context.Context, t distlock.Terms) (distlock.Session, error) {
-	conn, err := b.connect(ctx, t)
+	conn, pid, err := b.connect(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	return newSession(ctx, b, conn, t)
+	return newSession(b, conn, pid, t)
 }
 
 // isNil reports whether pool is nil, or a nil pointer in an interface.

@@ -35,11 +35,7 @@ type entry struct {
 }
 
 // newSession takes conn over.
-func newSession(ctx context.Context, b *Backend, conn *pgx.Conn, t distlock.Terms) (*session, error) {
-	pid, err := backendPID(ctx, conn)
-	if err != nil {
-		return nil, err
-	}
+func newSession(b *Backend, conn *pgx.Conn, pid uint32, t distlock.Terms) (*session, error) {
 	raw, err := conn.PgConn().Hijack()
 	if err != nil {
 		return nil, err
@@ -89,6 +85,7 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	if err := ctx.Err(); err != nil {
 		return h, distlock.Refused(err)
 	}
+	sent := time.Now()
 	e, err := s.begin(r)
 	if err != nil {
 		return h, err
@@ -109,6 +106,7 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 		}
 	}
 	if granted == 0 {
+		s.hub.refused(e.asked.id, sent)
 		return h, distlock.Held(rest)
 	}
 	h.Token = granted

@@ -77,17 +77,6 @@ func (b *Backend) prepare(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// backendPID returns the id of the server process that answers.
-func backendPID(ctx context.Context, conn *pgx.Conn) (uint32, error) {
-	row, err := ask(ctx, conn, beatSQL)
-	if err != nil {
-		return 0, err
-	}
-	var pid uint32
-	_, err = fmt.Sscan(row[0], &pid)
-	return pid, err
-}
-
 // probe takes a lock with its counter, and takes both back.
 func (b *Backend) probe(ctx context.Context, conn *pgx.Conn) error {
 	c := newCall(acquire, ID("distlock ping", distlock.NewOwner().Text()))

@@ -26,6 +26,8 @@ type hub struct {
 type topic struct {
 	watchers map[*watcher]struct{}
 	heard    bool      // LISTEN was answered
+	last     time.Time // when the last notification came
+	refused  time.Time // when the last attempt was sent that was refused
 	idle     time.Time // when the last watcher left
 }
 
@@ -36,7 +38,8 @@ func newHub(start func(*call)) *hub {
 }
 
 // watch calls wake at each release of the lock, and once when it begins to
-// listen, until stop is called.
+// listen, until stop is called. Where it listens already, it calls wake only if
+// a notification has come since the last refused attempt.
 func (h *hub) watch(id int64, wake func()) (stop func()) {
 	h.mu.Lock()
 	if h.closed {
@@ -52,7 +55,7 @@ func (h *hub) watch(id int64, wake func()) (stop func()) {
 	}
 	w := &watcher{wake}
 	t.watchers[w] = struct{}{}
-	if t.heard {
+	if t.heard && t.last.After(t.refused) {
 		h.active.Go(wake) // not under our caller's locks
 	}
 	h.mu.Unlock()
@@ -64,6 +67,15 @@ func (h *hub) watch(id int64, wake func()) (stop func()) {
 		defer h.mu.Unlock()
 		delete(t.watchers, w)
 		t.idle = time.Now()
+	}
+}
+
+// refused notes that an attempt that was sent at sent found the lock taken.
+func (h *hub) refused(id int64, sent time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.topics[id]; t != nil {
+		t.refused = sent
 	}
 }
 
@@ -89,7 +101,7 @@ func (h *hub) listen(id int64, t *topic) *call {
 // hear takes in a notification.
 func (h *hub) hear(name string) {
 	if id, ok := channelID(name); ok {
-		h.wake(id, func(*topic) {})
+		h.wake(id, func(t *topic) { t.last = time.Now() })
 	}
 }
 

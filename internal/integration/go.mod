@@ -8,6 +8,7 @@ replace github.com/distlock-go/distlock => ../..
 
 require (
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
+	github.com/jackc/pgx/v5 v5.12.0 // the client of the postgres backend, also for what tests, benchmarks and servers do by hand
 	github.com/moby/moby/api v1.56.1 // types in the signatures of testcontainers-go and the client
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
 	github.com/redis/go-redis/v9 v9.23.0 // the client of the redis backend, also for what tests and benchmarks do by hand
@@ -62,4 +63,10 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+)
+
+require (
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	golang.org/x/text v0.43.0 // indirect
 )

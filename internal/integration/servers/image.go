@@ -20,7 +20,8 @@ import (
 type Image struct {
 	// Local is the NAME:TAG that images/build.sh knows.
 	Local string
-	// Official is the name on the registry that the engine asks by default.
+	// Official is the name on the registry that the engine asks by default, or
+	// empty where there is no official image: then the local one is built.
 	Official string
 }
 
@@ -47,11 +48,14 @@ func (i Image) resolve(ctx context.Context) (string, error) {
 	defer resolving.Unlock()
 	local := localPrefix + i.Local
 	for _, name := range []string{local, i.Official} {
+		if name == "" {
+			continue
+		}
 		if ok, err := present(ctx, name); ok || err != nil {
 			return name, err
 		}
 	}
-	if os.Getenv(noPull) == "" {
+	if i.Official != "" && os.Getenv(noPull) == "" {
 		err := pull(ctx, i.Official)
 		if err == nil || ctx.Err() != nil {
 			return i.Official, err

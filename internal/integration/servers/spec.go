@@ -99,7 +99,7 @@ func (e Entry) Setting(f Fleet) string {
 
 // Entries returns all entries, those of each service from the file about it.
 func Entries() []Entry {
-	return slices.Concat(redisEntries)
+	return slices.Concat(redisEntries, postgresEntries)
 }
 
 // launch makes an Entry's Launch of a plan.

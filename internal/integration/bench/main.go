@@ -2,17 +2,25 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"regexp"
+	"strings"
 	"time"
 )
 
-// serverEnv names the server, as for the tests.
+// serverEnv names the Redis server, as for the tests.
 const serverEnv = "DISTLOCK_TEST_REDIS"
+
+// describers say on what is measured, by the variable that names the server.
+var describers = map[string]func(ctx context.Context, addr string) (string, error){
+	serverEnv:   describe,
+	postgresEnv: describePG,
+}
 
 // A plan is how much is measured.
 type plan struct {
@@ -41,16 +49,20 @@ var (
 )
 
 // scenarios in the order in which they run. Each returns the lines of its figures; an
-// error says that the run was not valid.
+// error says that the run was not valid. Those whose server is not there are left out.
 var scenarios = []struct {
 	name string
+	env  string // names the server
 	run  func(context.Context, plan) ([]line, error)
 }{
-	{"alone", alone},
-	{"busy", busy},
-	{"hand-over", handOver},
-	{"held", held},
-	{"core", core},
+	{"alone", serverEnv, alone},
+	{"busy", serverEnv, busy},
+	{"hand-over", serverEnv, handOver},
+	{"held", serverEnv, held},
+	{"core", serverEnv, core},
+	{"postgres alone", postgresEnv, postgresAlone},
+	{"postgres busy", postgresEnv, postgresBusy},
+	{"postgres hand-over", postgresEnv, postgresHandOver},
 }
 
 func main() {
@@ -64,7 +76,6 @@ func main() {
 	if *isQuick {
 		p = quick
 	}
-	p.addr = os.Getenv(serverEnv)
 	if err := run(ctx, p, *only, *file, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
@@ -77,17 +88,19 @@ func run(ctx context.Context, p plan, only, file string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if p.addr == "" {
-		return fmt.Errorf("%s is not set: no server to measure (make bench starts one)", serverEnv)
-	}
-	about, err := describe(ctx, p.addr)
-	if err != nil {
-		return err
-	}
+	var about []string
 	var lines []line
+	described := make(map[string]bool)
 	for _, s := range scenarios {
-		if !match.MatchString(s.name) {
+		if p.addr = os.Getenv(s.env); p.addr == "" || !match.MatchString(s.name) {
 			continue
+		}
+		if !described[s.env] {
+			text, err := describers[s.env](ctx, p.addr)
+			if err != nil {
+				return err
+			}
+			about, described[s.env] = append(about, text), true
 		}
 		got, err := s.run(ctx, p)
 		if err != nil {
@@ -98,10 +111,13 @@ func run(ctx context.Context, p plan, only, file string, out io.Writer) error {
 		}
 		lines = append(lines, got...)
 	}
-	fmt.Fprintf(out, "%s\n\n", about)
+	if len(about) == 0 {
+		return errors.New("no server to measure, or no such scenario (make bench starts servers)")
+	}
+	fmt.Fprintf(out, "%s\n\n", strings.Join(about, "\n"))
 	printTable(out, lines)
 	if file != "" {
-		return writeJSON(file, about, lines)
+		return writeJSON(file, strings.Join(about, "; "), lines)
 	}
 	return nil
 }

@@ -50,8 +50,8 @@ func TryAcquireTx(ctx context.Context, tx pgx.Tx, keys ...string) error {
 
 // Acquire waits for the locks of all keys. On nil, tx has them until it ends, by
 // commit, by rollback, by rollback to a savepoint that was set before, or by the
-// loss of its connection. On any error tx is void: roll it back. If ctx ends, pgx closes
-// the connection.
+// loss of its connection. On any error tx is void: roll it back. If ctx ends, pgx
+// closes the connection, and the locks are free once the server has noticed.
 //
 // Keys are locked in the order of their numbers (see ID), so that calls with
 // several keys never wait for each other in a circle; two calls in one

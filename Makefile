@@ -48,8 +48,8 @@ fmt: bin/gofumpt ## format all Go files
 
 # BENCHFLAGS: -quick, -run EXPRESSION, -json FILE; see internal/integration/bench.
 .PHONY: bench
-bench: bin/withservers ## measure on a real Redis, beside a lock written by hand
-	@bin/withservers -servers redis -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
+bench: bin/withservers ## measure on a real Redis and Postgres, beside locks written by hand
+	@bin/withservers -servers redis,postgres -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test for FUZZTIME (20s)

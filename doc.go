@@ -12,7 +12,7 @@
 //	})
 //
 // One sub-package per lock service does the talking: redis (import it as
-// redislock), and memory, which serves one process and tests. This package
+// redislock), postgres (as pglock), and memory, which serves one process and tests. This package
 // does everything else, and does it the same way for all of them: it waits,
 // renews, measures validity, signals loss and cleans up behind calls that were
 // cut short.

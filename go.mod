@@ -6,6 +6,8 @@ go 1.26.0
 // (Cmder.NoRetry), which an answer of "deleted" or "not there" depends on.
 require github.com/redis/go-redis/v9 v9.23.0
 
+// The client of the postgres backend. It hands out a connection whole (Hijack),
+// on which a read can be pending all the time.
 require github.com/jackc/pgx/v5 v5.12.0
 
 require (

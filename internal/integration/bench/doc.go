@@ -1,9 +1,9 @@
-// Command bench measures what distlock costs on Redis, beside a floor: the same thing
-// written by hand on the same go-redis client, without token, waiting or renewal.
+// Command bench measures what distlock costs on Redis and on Postgres, beside a floor: the
+// same thing written by hand on the same client library, without token, waiting or renewal.
 //
-//	make bench                                  from the top: starts Redis, two to three minutes
+//	make bench                                  from the top: starts servers, some minutes
 //	make bench BENCHFLAGS='-quick -run alone'   a few seconds, to see that it works
-//	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS set; also writes FILE
+//	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS or _POSTGRES set; also writes FILE
 //
 // It prints a Markdown table. A line with a budget says whether it is met; the exit
 // status does not depend on it, only on whether the runs were valid.
@@ -37,6 +37,14 @@
 //     turn, which costs less than the goroutine and timer for each that one would
 //     really write.
 //   - core: the same calls on the memory backend, for what the core alone costs.
+//
+//   - postgres alone, postgres busy, postgres hand-over: the same on Postgres. There are two
+//     floors. One is a row that is inserted to take the lock and deleted to give it up: two
+//     commits, one of which ours saves. The other is an advisory lock on a connection that
+//     is kept, with no token and no commit: the difference is what a durable token costs. What
+//     the disk adds to a commit is in a line of its own, since it decides these ratios: on
+//     disks that are slow to flush they go towards a half. The floor of hand-over is ours, too: release
+//     by one client and then acquire by the other, by one goroutine.
 //
 // Each grant of alone, busy and hand-over, on both sides, is checked against an owner
 // variable and, for distlock, tokens against the last one; a violation ends the program.

@@ -9,7 +9,7 @@ MODULES := . $(INTEGRATION) internal/tools
 SERVERS ?= all
 FUZZTIME ?= 20s
 SOAK ?= 10m
-BENCHED := redis,etcd,zookeeper,consul,consul-trio
+BENCHED := redis,etcd,zookeeper,consul,consul-trio,postgres
 WITHSERVERS = bin/withservers -servers $(SERVERS)
 
 .PHONY: help

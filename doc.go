@@ -12,7 +12,8 @@
 //	})
 //
 // One sub-package per lock service does the talking: redis (import it as
-// redislock), consul (consullock), and memory, which serves one process and tests. This package
+// redislock), redlock, etcd (etcdlock), zookeeper (zklock), consul (consullock),
+// postgres (pglock), and memory, which serves one process and tests. This package
 // does everything else, and does it the same way for all of them: it waits,
 // renews, measures validity, signals loss and cleans up behind calls that were
 // cut short.

@@ -14,16 +14,20 @@ require (
 	google.golang.org/grpc v1.83.2
 )
 
+// The standard detail that says why grpcfence refused a call. It comes with grpc.
+require google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d
+
 // The client under the zookeeper backend, and the types of its options and of
 // what it hands out for transactions. It imports the standard library only.
 require github.com/go-zookeeper/zk v1.0.4
 
-// The standard detail that says why grpcfence refused a call. It comes with grpc.
-require google.golang.org/genproto/googleapis/rpc v0.0.0-20260803160001-6ac0973c030d
-
 // The client of the consul backend, and what its users have anyway. Not later
 // than this: from v1.34.5 on it forces a newer go line on every user.
 require github.com/hashicorp/consul/api v1.34.4
+
+// The client of the postgres backend. It hands out a connection whole (Hijack),
+// on which a read can be pending all the time.
+require github.com/jackc/pgx/v5 v5.12.0
 
 require (
 	github.com/armon/go-metrics v0.4.1 // indirect
@@ -43,6 +47,9 @@ require (
 	github.com/hashicorp/go-rootcerts v1.0.2 // indirect
 	github.com/hashicorp/golang-lru v1.0.2 // indirect
 	github.com/hashicorp/serf v0.10.4 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.3 // indirect
 	github.com/mattn/go-colorable v0.1.15 // indirect
 	github.com/mattn/go-isatty v0.0.22 // indirect
 	github.com/mitchellh/go-homedir v1.1.0 // indirect
@@ -52,6 +59,7 @@ require (
 	go.uber.org/zap v1.27.1 // indirect
 	golang.org/x/exp v0.0.0-20260218203240-3dfff04db8fa // indirect
 	golang.org/x/net v0.61.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260803160001-6ac0973c030d // indirect

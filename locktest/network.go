@@ -159,6 +159,7 @@ func waitOverOutage(r *row) {
 		},
 	}))
 	b := r.lasting()
+	r.release(r.acquire(a, r.key+"/warm-up")) // the outage is to strike the wait, not the connecting
 	l := r.acquire(b, r.key)
 	results := r.wait(r.ctx, a, r.key)
 	select {

@@ -18,9 +18,11 @@
 //
 //   - alone: one goroutine acquires and releases one key. Floor: SET NX PX, DELEX IFEQ.
 //     The budget is for the median; the mean has in it whatever else the machine did.
+//
 //   - busy: 20 goroutines do so on 10,000 keys drawn at random, with a pool of 20
 //     connections on either side. The figure is elapsed time by operations. The floor
 //     that meets a held key tries again at once.
+//
 //   - hand-over: one process holds a key, another waits for it with 1, 8 or 32
 //     goroutines that get it one after the other; each holds it for 1 ms. The figure is
 //     the time from the call of Release to the return of the next Acquire, "across" for
@@ -29,6 +31,7 @@
 //     by the other, after a hold of the same length: two round trips by one goroutine
 //     that needs nobody to tell it. "8 processes" has one waiter in each of eight, and
 //     whoever had the key, the first holder too, comes back 1 ms later.
+//
 //   - held: 10,000 leases of 6 s. Heap and goroutines are the growth from before the
 //     acquisitions to after them, each time after a collection, with one lease held
 //     before; keys and the slice of leases are not in it, all else of the client is.
@@ -36,17 +39,28 @@
 //     intervals. Floor: one goroutine renews each key by one call of SET IFEQ PX in
 //     turn, which costs less than the goroutine and timer for each that one would
 //     really write.
+//
 //   - core: the same calls on the memory backend, for what the core alone costs.
+//
 //   - etcd: alone, busy and a hand-over to one waiter of another process, on one member.
 //     Floor: a transaction that puts a key under a lease if it is not there, and one
 //     that deletes it by its create revision. A hand-over's floor is a release and then
 //     an acquire. The same with etcd's own concurrency.Mutex, beside the same floor.
 //     Most of the time is the member's disk's.
+//
 //   - zookeeper: one goroutine acquires and releases, on ZooKeeper, with the servers
 //     that DISTLOCK_TEST_ZOOKEEPER names. Floor: an ephemeral node that is created and
 //     deleted, two writes. The client library's own Lock takes its turns beside both,
 //     and is compared with the same floor. On new keys each call has another key, whose
 //     parent has to be made; the floor makes all its nodes under one parent.
+//
+//   - postgres alone, postgres busy, postgres hand-over: the same on Postgres. There are two
+//     floors. One is a row that is inserted to take the lock and deleted to give it up: two
+//     commits, one of which ours saves. The other is an advisory lock on a connection that
+//     is kept, with no token and no commit: the difference is what a durable token costs. What
+//     the disk adds to a commit is in a line of its own, since it decides these ratios: on
+//     disks that are slow to flush they go towards a half. The floor of hand-over is ours, too: release
+//     by one client and then acquire by the other, by one goroutine.
 //
 // Each grant of alone, busy and hand-over, on both sides, is checked against an owner
 // variable and, for distlock, tokens against the last one; a violation ends the program.

@@ -48,6 +48,7 @@ var describers = map[string]func(ctx context.Context, addr string) (string, erro
 	etcdEnv:      describeEtcd,
 	zooKeeperEnv: describeZooKeeper,
 	consulEnv:    describeConsul,
+	postgresEnv:  describePG,
 }
 
 // scenarios in the order in which they run. Each returns the lines of its figures; an
@@ -65,6 +66,9 @@ var scenarios = []struct {
 	{"etcd", etcdEnv, onEtcd},
 	{"zookeeper", zooKeeperEnv, zooKeeper},
 	{"consul", consulEnv, consul},
+	{"postgres alone", postgresEnv, postgresAlone},
+	{"postgres busy", postgresEnv, postgresBusy},
+	{"postgres hand-over", postgresEnv, postgresHandOver},
 }
 
 func main() {

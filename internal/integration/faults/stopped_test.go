@@ -8,16 +8,19 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	pglock "github.com/distlock-go/distlock/postgres"
 	redislock "github.com/distlock-go/distlock/redis"
+	"github.com/jackc/pgx/v5/pgxpool"
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// holderEnv, set to a server's address, makes the test binary a holder of heldKey
+// holderEnv, set to a server's address or a database's URL, makes the test binary a holder of heldKey
 // instead: a process that its parent can stop.
 const (
 	holderEnv = "DISTLOCK_FAULTS_HOLDER"
@@ -39,8 +42,11 @@ type awakening struct {
 // holdForParent is the holder's process. It prints the token once it holds the key, and
 // an awakening after it was stopped for longer than the TTL.
 func holdForParent() int {
-	rdb := goredis.NewClient(&goredis.Options{Addr: os.Getenv(holderEnv)})
-	locks, err := distlock.New(redislock.New(rdb, nil), distlock.WithTTL(heldTTL))
+	b, err := holderBackend(os.Getenv(holderEnv))
+	if err != nil {
+		return complain(err)
+	}
+	locks, err := distlock.New(b, distlock.WithTTL(heldTTL))
 	if err != nil {
 		return complain(err)
 	}
@@ -59,6 +65,15 @@ func holdForParent() int {
 		return complain(err)
 	}
 	return 0
+}
+
+// holderBackend returns the backend for a value of holderEnv.
+func holderBackend(at string) (distlock.Backend, error) {
+	if strings.HasPrefix(at, "postgres:") {
+		pool, err := pgxpool.New(context.Background(), at)
+		return pglock.New(pool, pgOptions), err
+	}
+	return redislock.New(goredis.NewClient(&goredis.Options{Addr: at}), nil), nil
 }
 
 func complain(err error) int {

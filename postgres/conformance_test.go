@@ -1,0 +1,77 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/locktest"
+	pglock "github.com/distlock-go/distlock/postgres"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+func TestConformance(t *testing.T) {
+	locktest.Run(t, harness(t, serverURL(t, "DISTLOCK_TEST_POSTGRES")))
+}
+
+// harness describes the server at url. Every run has a namespace of its own.
+func harness(t *testing.T, url string) locktest.Harness {
+	admin := connectTo(t, url, nil)
+	opts := fresh()
+	terminate := func(ctx context.Context, key string) error {
+		tag, err := admin.Exec(ctx, `SELECT pg_terminate_backend(pid, 5000) FROM pg_locks WHERE `+isLock,
+			pglock.ID(opts.Namespace, key))
+		if err == nil && tag.RowsAffected() != 1 {
+			err = errors.New("no connection holds the lock")
+		}
+		return err
+	}
+	return locktest.Harness{
+		TTL:       pglock.MinTTL,
+		Parallel:  8, // two cores have this and the server to run
+		LockDelay: 700 * time.Millisecond,
+		Backend: func(t testing.TB) distlock.Backend {
+			return pglock.New(connectTo(t, url, nil), opts)
+		},
+		Delete: terminate, // a lock is freed by its connection alone, or with it
+		Expel:  terminate,
+		DeleteCounter: func(ctx context.Context, key string) error {
+			_, err := admin.Exec(ctx, `DELETE FROM public.distlock_tokens WHERE id = $1`, pglock.ID(opts.Namespace, key))
+			return err
+		},
+		Residue: func(ctx context.Context, key string) (n int, err error) {
+			err = admin.QueryRow(ctx, `SELECT count(*) FROM pg_locks WHERE `+isLock,
+				pglock.ID(opts.Namespace, key)).Scan(&n)
+			return n, err
+		},
+		Sessions: func(ctx context.Context) (n int, err error) {
+			err = admin.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'distlock'`).Scan(&n)
+			return n, err
+		},
+		Link: func(t testing.TB) (distlock.Backend, locktest.Link) {
+			var p *locktest.Proxy
+			pool := connectTo(t, url, func(c *pgxpool.Config) {
+				cc := c.ConnConfig
+				p = locktest.NewProxy(t, net.JoinHostPort(cc.Host, strconv.Itoa(int(cc.Port))))
+				host, port, _ := net.SplitHostPort(p.Addr())
+				n, _ := strconv.Atoi(port)
+				cc.Host, cc.Port = host, uint16(n)
+				cc.Fallbacks = nil
+			})
+			return pglock.New(pool, opts), p
+		},
+		Without: map[string]string{
+			"Restart":                  "the server is shared; restarts are in the fault suite",
+			"renewed-after-lost-reply": "the link resets what it has swallowed from, and a lock goes with its connection; a late reply is in the fault suite",
+		},
+	}
+}
+
+// isLock finds the advisory lock with the number $1 in pg_locks.
+const isLock = `locktype = 'advisory' AND objsubid = 1 AND granted
+	AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+	AND (classid::bigint << 32 | objid::bigint) = $1`

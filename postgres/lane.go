@@ -1,0 +1,300 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// maxFlight bounds the calls of one flight.
+const maxFlight = 128
+
+// A lane is a lock connection. Calls that come while others are under way go
+// together in the next flight: one write, and one statement for all calls of a
+// kind, so that they share a round trip and a commit. A call that finds the lane
+// idle is sent by its caller.
+//
+// One goroutine reads, all the time: so the end of the connection is known as
+// soon as the server says so, and notifications come in between. A caller whose
+// ctx ends leaves; nothing of that reaches the connection, and the answer is
+// taken in for the session's account. What does leave the connection's state in
+// doubt closes it: an error or a warning from the server, or an answer that does
+// not fit.
+type lane struct {
+	conn      net.Conn
+	front     *pgproto3.Frontend
+	namespace string
+	pid       int64
+	heard     func(channel string) // of notifications
+	over      chan struct{}        // closed when the reader has ended
+	sending   sync.Mutex           // one flight at a time is written
+
+	mu     sync.Mutex // guards all below
+	queue  []*call
+	busy   bool    // a flight is under way or being sent
+	flight []*step // it, in the order of the answers
+	doubt  error   // why we have closed the connection, if we have
+	dead   error   // why it is closed; matches ErrLost
+}
+
+// errUnsent is the outcome of calls that nobody waited for any more.
+var errUnsent = distlock.Refused(errors.New("not sent"))
+
+// newLane takes a connection over. The caller starts the reader.
+func newLane(c *pgconn.HijackedConn, namespace string, heard func(string)) *lane {
+	return &lane{
+		conn: c.Conn, front: c.Frontend, namespace: namespace, heard: heard,
+		over: make(chan struct{}),
+	}
+}
+
+// do sends c and returns its outcome, or ctx's error if that ends before.
+func (l *lane) do(ctx context.Context, c *call) error {
+	l.start(c)
+	return c.await(ctx)
+}
+
+// await returns the outcome of c, or ctx's error if that ends before.
+func (c *call) await(ctx context.Context) error {
+	select {
+	case <-c.done:
+		return c.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// start has calls sent, in order.
+func (l *lane) start(calls ...*call) {
+	l.mu.Lock()
+	if l.dead != nil {
+		l.mu.Unlock()
+		for _, c := range calls {
+			c.finish(l.dead)
+		}
+		return
+	}
+	l.queue = append(l.queue, calls...)
+	if l.busy {
+		l.mu.Unlock()
+		return
+	}
+	l.busy = true
+	l.mu.Unlock()
+	l.send()
+}
+
+// send sends what has queued up, or leaves the lane if that is nothing. The
+// caller has made the lane busy, or has taken the last answer.
+func (l *lane) send() {
+	flight, unsent := l.take()
+	for _, c := range unsent {
+		c.finish(errUnsent)
+	}
+	if len(flight) == 0 {
+		return
+	}
+	l.sending.Lock() // the answer can overtake the end of the last write
+	defer l.sending.Unlock()
+	for _, s := range flight {
+		s.send(l.front, l.namespace)
+	}
+	if err := l.front.Flush(); err != nil {
+		l.close(err)
+	}
+}
+
+// take makes a flight of what has queued up. If that is nothing the lane is not
+// busy any more.
+func (l *lane) take() (flight []*step, unsent []*call) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	calls := make([]*call, 0, min(len(l.queue), maxFlight))
+	for len(l.queue) > 0 && len(calls) < maxFlight {
+		c := l.queue[0]
+		l.queue = l.queue[1:]
+		if c.left.Load() {
+			unsent = append(unsent, c)
+		} else {
+			calls = append(calls, c)
+		}
+	}
+	l.flight = steps(calls)
+	l.busy = len(calls) > 0
+	if len(l.queue) == 0 {
+		l.queue = nil
+	}
+	return l.flight, unsent
+}
+
+// close ends the connection for cause, once. The reader does the rest.
+func (l *lane) close(cause error) {
+	l.mu.Lock()
+	if l.doubt == nil {
+		l.doubt = cause
+	}
+	l.mu.Unlock()
+	_ = l.conn.Close()
+}
+
+// goodbye ends the connection in good order: when it returns nil the server
+// process is gone, and all its locks with it. In any case the connection is
+// closed and the reader has ended.
+func (l *lane) goodbye(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, goodbyeBound)
+	defer cancel()
+	_ = l.conn.SetWriteDeadline(time.Now().Add(goodbyeBound)) // of a write that is stuck too
+	l.sending.Lock()
+	l.front.Send(&pgproto3.Terminate{})
+	_ = l.front.Flush() // whether it is gone is seen below
+	l.sending.Unlock()
+	select {
+	case <-l.over: // the server closes its end with the process' end
+	case <-ctx.Done():
+		err = fmt.Errorf("the server did not end the lock connection: %w", ctx.Err())
+	}
+	l.close(errGoodbye)
+	<-l.over
+	return err
+}
+
+// goodbyeBound is how long the server may take to end a connection that is told
+// to end.
+const goodbyeBound = time.Second
+
+var errGoodbye = errors.New("closed by us")
+
+// read is the goroutine that reads until the connection ends.
+func (l *lane) read(ended func(cause error)) {
+	defer close(l.over)
+	err := l.receive()
+	_ = l.conn.Close()
+	l.mu.Lock()
+	if l.doubt != nil {
+		err = l.doubt
+	}
+	dead := fmt.Errorf("%w: lock connection ended: %w", distlock.ErrLost, err)
+	l.dead = dead
+	queue, flight := l.queue, l.flight
+	l.queue, l.flight = nil, nil
+	l.mu.Unlock()
+	for _, s := range flight {
+		s.finish(s.lost(dead, err))
+	}
+	for _, c := range queue {
+		c.finish(dead)
+	}
+	ended(err)
+}
+
+// lost is the outcome of calls whose answer never came. A release may have been
+// carried out.
+func (s *step) lost(dead, cause error) error {
+	if s.verb == release || s.verb == settle {
+		return fmt.Errorf("lock connection ended before the answer: %w", cause)
+	}
+	return dead
+}
+
+// receive takes in what the server sends until there is no more.
+func (l *lane) receive() error {
+	for {
+		m, err := l.front.Receive()
+		if err != nil {
+			return err
+		}
+		if err := l.handle(m); err != nil {
+			return err
+		}
+	}
+}
+
+// current is the statement that the next answer is to.
+func (l *lane) current() *step {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.flight) == 0 {
+		return nil
+	}
+	return l.flight[0]
+}
+
+// handle takes in one message. An error ends the connection.
+func (l *lane) handle(m pgproto3.BackendMessage) error {
+	switch m := m.(type) {
+	case *pgproto3.NotificationResponse:
+		l.heard(m.Channel)
+	case *pgproto3.ErrorResponse:
+		err := pgconn.ErrorResponseToPgError(m)
+		s := l.current()
+		if s == nil || err.SeverityUnlocalized == "FATAL" || err.SeverityUnlocalized == "PANIC" {
+			return err
+		}
+		s.err = err
+	case *pgproto3.NoticeResponse:
+		// Such as that the commit was not waited for.
+		if s := l.current(); s != nil && s.err == nil && m.SeverityUnlocalized == "WARNING" {
+			s.err = fmt.Errorf("warning: %w", pgconn.ErrorResponseToPgError((*pgproto3.ErrorResponse)(m)))
+		}
+	case *pgproto3.DataRow:
+		if s := l.current(); s != nil {
+			return s.take(m.Values)
+		}
+	case *pgproto3.ReadyForQuery:
+		return l.ready(m.TxStatus)
+	}
+	return nil
+}
+
+// ready ends the current statement.
+func (l *lane) ready(tx byte) error {
+	s := l.current()
+	if s == nil {
+		return errors.New("an answer that nobody asked for")
+	}
+	l.mu.Lock()
+	l.flight = l.flight[1:]
+	last := len(l.flight) == 0
+	l.mu.Unlock()
+	if err := s.judge(tx, l.pid); err != nil {
+		s.finish(err)
+		return err
+	}
+	s.finish(nil)
+	if last {
+		if len(s.calls) > 1 {
+			runtime.Gosched() // their callers come back at once: take them along
+		}
+		l.send()
+	}
+	return nil
+}
+
+// judge returns an error if the outcome leaves the state of the connection in
+// doubt.
+func (s *step) judge(tx byte, pid int64) error {
+	switch {
+	case s.err != nil:
+		return s.err
+	case tx != 'I':
+		return errors.New("left in a transaction")
+	case s.verb == beat && (s.calls[0].row == nil || s.calls[0].row[0] != pid):
+		return errors.New("answered by another server process: a pooler is in between")
+	}
+	if s.verb == release {
+		for _, c := range s.calls {
+			if len(c.row) < 2 || c.row[1] != 1 {
+				return errors.New("the lock was not there to be released: a pooler is in between, or somebody has used this connection")
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+-- Restarts the server's idle time-out, and tells which process answers.
+SELECT pg_backend_pid()::bigint

@@ -14,6 +14,7 @@ require (
 
 require (
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
+	github.com/go-redsync/redsync/v4 v4.18.1 // a peer in the benchmarks
 	github.com/go-zookeeper/zk v1.0.4 // the client under the zookeeper backend, also for what tests and benchmarks do by hand
 	github.com/hashicorp/consul/api v1.34.4 // the client of the consul backend, also for what tests and benchmarks do by hand
 	github.com/moby/moby/api v1.56.1 // types in the signatures of testcontainers-go and the client

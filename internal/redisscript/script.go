@@ -21,6 +21,14 @@ var (
 	current string
 	//go:embed mark.lua
 	mark string
+	//go:embed node.lua
+	node string
+	//go:embed vote.lua
+	vote string
+	//go:embed confirm.lua
+	confirm string
+	//go:embed repair.lua
+	repair string
 )
 
 // The scripts of locks.
@@ -29,6 +37,14 @@ var (
 	Renew   = New(renew)
 	Release = New(release)
 	Current = New(current)
+)
+
+// The scripts of locks on independent nodes, besides Renew and Release. Their
+// keys are not in one slot: a node is no Cluster.
+var (
+	Vote    = New(node + vote)
+	Confirm = New(node + confirm)
+	Repair  = New(node + repair)
 )
 
 // Marked returns a script that checks the mark of a resource, as mark.lua

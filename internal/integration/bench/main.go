@@ -63,6 +63,7 @@ var scenarios = []struct {
 	{"hand-over", serverEnv, handOver},
 	{"held", serverEnv, held},
 	{"core", serverEnv, core},
+	{"redlock", serverEnv, overNodes}, // on servers of its own
 	{"etcd", etcdEnv, onEtcd},
 	{"zookeeper", zooKeeperEnv, zooKeeper},
 	{"consul", consulEnv, consul},

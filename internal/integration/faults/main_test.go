@@ -17,6 +17,9 @@ import (
 const parallel = 8
 
 func TestMain(m *testing.M) {
+	if os.Getenv(nodesEnv) != "" {
+		os.Exit(acquireForParent())
+	}
 	if os.Getenv(holderEnv) != "" {
 		os.Exit(holdForParent())
 	}

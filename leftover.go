@@ -78,7 +78,6 @@ func (f *leftover) ahead(Instant) bool { return false }
 func (f *leftover) fire(now Instant, _ batches) {
 	c := f.client
 	if f.lease != nil && f.lease.inflight != nil {
-		f.failed++
 		c.schedule(f, now.Add(afterRenewal))
 		return
 	}

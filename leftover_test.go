@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -199,6 +200,34 @@ func TestCleaningUpWakesTheNextWaiter(t *testing.T) {
 		<-done
 		if d := time.Since(start); d > 250*time.Millisecond {
 			t.Errorf("handed over after %v", d)
+		}
+	})
+}
+
+// A leftover that had to wait for a renewal under way has not been tried yet: its first
+// request is as short as any first one, so that it holds up no others.
+func TestWaitingForARenewalIsNoFailure(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := memory.New()
+		c := newClient(t, b, distlock.WithTTL(30*time.Second))
+		l := acquire(t, c, "k")
+		var bounds []time.Duration
+		b.SetHooks(memory.Hooks{Before: func(ctx context.Context, op memory.Op, _ string) error {
+			switch end, _ := ctx.Deadline(); op {
+			case memory.Renew:
+				return hang(ctx)
+			case memory.Release:
+				bounds = append(bounds, time.Until(end))
+				return hang(ctx)
+			}
+			return nil
+		}})
+		<-l.Done() // with a renewal under way, since each hangs for ten seconds
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		b.SetHooks(memory.Hooks{})
+		if len(bounds) == 0 || bounds[0] > time.Second/2 {
+			t.Errorf("got requests bounded by %v, want the first to be short", bounds)
 		}
 	})
 }

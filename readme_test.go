@@ -30,7 +30,8 @@ var readmeNames = map[string]string{
 
 // readmeVars are the variables that a block may use without declaring them.
 const readmeVars = `ctx context.Context, rdb *goredis.Client, client *distlock.Client, lease *distlock.Lease, fence *distlock.Fence,
-	backend distlock.Backend, db *sql.DB, pay func(context.Context, distlock.Token) error`
+	backend distlock.Backend, db *sql.DB, pay func(context.Context, distlock.Token) error,
+	stock map[string]int, check func(context.Context, int) error`
 
 // TestReadmeCompiles compiles every block of Go in README.md. A block that
 // begins with "package" is a file as it stands. Any other is the body of a

@@ -158,7 +158,7 @@ var lossCases = []testCase{
 		rule: "A lock that was deleted on the service is lost within one renewal interval.",
 	},
 	{
-		name: "loss-of-session", run: sessionExpelled, needs: []string{"Expel"}, kept: true,
+		name: "loss-of-session", run: sessionExpelled, needs: []string{"Expel"}, only: "Keeper",
 		rule: "When the service has ended a session, its leases are lost within one renewal interval, and the client gets the next key on another session at once.",
 	},
 	{

@@ -115,11 +115,11 @@ var sessionCases = []testCase{
 		rule: "Release of a hold that is not the owner's any more is ErrLost and frees nobody's grant.",
 	},
 	{
-		name: "session-renew", run: renewContract,
+		name: "session-renew", run: renewContract, only: "Renewer",
 		rule: "Renew returns one result a hold, in order: nil for the owner's, ErrLost for what is gone or another's, and brings nothing back.",
 	},
 	{
-		name: "session-keep-alive", run: keepAliveContract,
+		name: "session-keep-alive", run: keepAliveContract, only: "Keeper",
 		rule: "KeepAlive confirms a lifetime that began no later than the call, and Lifetime is no shorter than the TTL.",
 	},
 	{
@@ -131,15 +131,15 @@ var sessionCases = []testCase{
 		rule: "Methods of a session return promptly when their ctx ends while the network is dead.",
 	},
 	{
-		name: "session-close-frees", kept: true, run: sessionCloseFrees,
+		name: "session-close-frees", run: sessionCloseFrees, only: "Keeper",
 		rule: "Close of a session frees what it holds and leaves the user's own client open.",
 	},
 	{
-		name: "session-queue", run: queueContract,
+		name: "session-queue", run: queueContract, only: "Queuer",
 		rule: "Queuer.Acquire waits in the service's queue, hands the key on at a release, and leaves no place behind when its ctx ends.",
 	},
 	{
-		name: "session-watch", run: watchContract,
+		name: "session-watch", run: watchContract, only: "Waker",
 		rule: "Waker.Watch calls wake when it begins to listen and whenever the key is released.",
 	},
 }

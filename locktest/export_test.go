@@ -20,14 +20,20 @@ func CaseNames() []string {
 	return names
 }
 
+// Plan returns the names of the rows that Run would run, and what it would say
+// of the others.
+func Plan(t *testing.T, h Harness) (run, out []string) {
+	_, cases, out := prepare(t, h)
+	for _, c := range cases {
+		run = append(run, c.name)
+	}
+	return run, out
+}
+
 // Failures runs the suite as Run does, or only the named rows, and returns what
 // the rows that failed have to say, by name, where Run would fail t.
 func Failures(t *testing.T, h Harness, only ...string) map[string]string {
-	cases := allCases()
-	h, err := h.complete(cases)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h, cases, _ := prepare(t, h)
 	cases = slices.DeleteFunc(cases, func(c testCase) bool { return len(only) > 0 && !slices.Contains(only, c.name) })
 	var mu sync.Mutex
 	failures := make(map[string]string)

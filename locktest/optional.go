@@ -9,10 +9,7 @@ import (
 
 func queueContract(r *row) {
 	s, t := r.bare()
-	q, ok := s.(distlock.Queuer)
-	if !ok {
-		r.Skip("the backend's service has no queue")
-	}
+	q := s.(distlock.Queuer)
 	h := r.grant(s, r.request(t))
 	for range 3 { // waiters that gave up leave no place behind
 		req := r.request(t)
@@ -54,10 +51,7 @@ func queueContract(r *row) {
 
 func watchContract(r *row) {
 	s, t := r.bare()
-	w, ok := s.(distlock.Waker)
-	if !ok {
-		r.Skip("the backend wakes nobody")
-	}
+	w := s.(distlock.Waker)
 	holder, _ := r.bare()
 	woken := make(chan struct{}, 100)
 	stop := w.Watch(r.key, func() {

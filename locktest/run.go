@@ -1,8 +1,13 @@
 package locktest
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+
+	"github.com/distlock-go/distlock"
 )
 
 // A testCase is one row of the table.
@@ -10,26 +15,86 @@ type testCase struct {
 	name  string
 	rule  string   // printed when the case fails
 	needs []string // capabilities, by field name
-	kept  bool     // for backends whose grants live by a session
+	only  string   // the kind of session it is about, such as "Keeper"; "" is any
 	alone bool     // busy, or disturbs others: runs by itself after all others
 	run   func(r *row)
 }
 
 // Run checks the backend that h describes: one sub-test a case, named as in
-// Harness.Without, Harness.Parallel of them at a time. Cases that h leaves out
-// are skipped with its reason; cases that it lacks a capability for fail. A
-// case that does not apply to the backend, by what its Info and its Session's
-// methods say, is skipped.
+// Harness.Without, Harness.Parallel of them at a time. Cases that need a
+// capability which h lacks without a reason fail. Those that h leaves out, and
+// those that do not apply to the backend, by what its session's methods are,
+// are not run; the log lists them, once.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
-	cases := allCases()
-	h, err := h.complete(cases)
-	if err != nil {
-		t.Fatal(err)
+	h, cases, out := prepare(t, h)
+	if len(out) > 0 {
+		t.Logf("not run:\n\t%s", strings.Join(out, "\n\t"))
 	}
 	schedule(cases, h.Parallel, func(c testCase) {
 		t.Run(c.name, func(t *testing.T) { c.check(t, &h) })
 	})
+}
+
+// prepare completes h and parts the cases into those to run and those not to,
+// with the reason.
+func prepare(t *testing.T, h Harness) (_ Harness, run []testCase, out []string) {
+	t.Helper()
+	all := allCases()
+	h, err := h.complete(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := h.kinds(t)
+	for _, c := range all {
+		if why := h.reason(c, kinds); why != "" {
+			out = append(out, c.name+": "+why)
+		} else {
+			run = append(run, c)
+		}
+	}
+	return h, run, out
+}
+
+// kinds opens a session to see what it is.
+func (h *Harness) kinds(t *testing.T) []string {
+	t.Helper()
+	r := newRow(t, h, "kinds")
+	s, _ := r.bare()
+	defer s.Close(t.Context()) // before the cases, some of which count sessions
+	var kinds []string
+	for kind, is := range map[string]bool{
+		"Renewer": implements[distlock.Renewer](s),
+		"Keeper":  implements[distlock.Keeper](s),
+		"Queuer":  implements[distlock.Queuer](s),
+		"Waker":   implements[distlock.Waker](s),
+	} {
+		if is {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+func implements[T any](s distlock.Session) bool {
+	_, ok := s.(T)
+	return ok
+}
+
+// reason says why c is not to be run, "" if it is.
+func (h *Harness) reason(c testCase, kinds []string) string {
+	if c.only != "" && !slices.Contains(kinds, c.only) {
+		return "the backend's session is no " + c.only
+	}
+	if why := h.Without[c.name]; why != "" {
+		return why
+	}
+	for _, need := range c.needs {
+		if why := h.Without[need]; why != "" {
+			return fmt.Sprintf("without %s: %s", need, why)
+		}
+	}
+	return ""
 }
 
 // schedule calls run for each case, n at a time and then those that run alone.
@@ -54,7 +119,7 @@ func schedule(cases []testCase, n int, run func(testCase)) {
 	}
 }
 
-// check runs c, unless it is left out, and prints its rule if it fails.
+// check runs c, and prints its rule if it fails.
 func (c testCase) check(t testing.TB, h *Harness) {
 	t.Helper()
 	defer func() {
@@ -62,18 +127,9 @@ func (c testCase) check(t testing.TB, h *Harness) {
 			t.Logf("the rule: %s", c.rule)
 		}
 	}()
-	if why := h.Without[c.name]; why != "" {
-		t.Skipf("left out by the harness: %s", why)
-	}
-	if c.kept && !h.Backend(t).Info().SessionPerTerms {
-		t.Skip("the backend's grants have a lifetime each")
-	}
 	has := h.capabilities()
 	for _, need := range c.needs {
-		switch why := h.Without[need]; {
-		case why != "":
-			t.Skipf("left out by the harness, which is without %s: %s", need, why)
-		case !has[need]:
+		if !has[need] {
 			t.Fatalf("Harness.%s is missing. Give it, or say in Harness.Without[%q] why it cannot be given", need, need)
 		}
 	}

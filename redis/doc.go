@@ -61,5 +61,14 @@
 //
 // Rights: EVALSHA, EVAL, GET, SET, DEL, PEXPIRE, PTTL, TIME, DELEX or DELIFEQ,
 // PUBLISH, SUBSCRIBE, UNSUBSCRIBE and PING, on the keys and channels that begin with
-// Options.Prefix; INFO if it is to use the newer commands.
+// Options.Prefix; INFO if it is to use the newer commands. Ping tries them all, and
+// an error of it names the one that is missing. A Fence needs EVALSHA, EVAL, GET and
+// SET, and what the writes need that it is given, on the resources and on the keys
+// that begin with FenceOptions.Prefix.
+//
+// Time to connect, which is go-redis's affair: by default it waits 5 s for an
+// address that does not answer (DialTimeout) and tries five times (DialerRetries,
+// 100 ms apart), so that a port where nobody listens is an error after 0.4 s. A call
+// whose ctx ends meanwhile leaves; one without a deadline has its error after 10 s,
+// or one TTL if that is shorter.
 package redis

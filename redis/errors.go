@@ -2,6 +2,7 @@ package redis
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -42,6 +43,16 @@ func isTimeout(err error) bool {
 	}
 	var timeout net.Error
 	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// gone marks the answer that there is something of another type under a lock's
+// name, where its owner meant to renew or release it: the lock is not there.
+// DELEX has words of its own for it.
+func gone(err error) error {
+	if isAnswer(err, "WRONGTYPE", "ERR Key should be of string type") {
+		return fmt.Errorf("%w: %w", distlock.ErrLost, err)
+	}
+	return err
 }
 
 // isUnknown reports whether the server does not understand a command or an

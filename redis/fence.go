@@ -32,10 +32,11 @@ type FenceOptions struct {
 // eviction loses accepts any token again.
 //
 // A mark lies in the resource's Cluster slot and has no expiry. Its name is
-// PREFIX"fence:{"KEY"}", or PREFIX"fence::"KEY where KEY has a hash tag of its
-// own; one that has a closing brace without being a tag is ErrInvalid. Each
-// resource has its own mark: a new holder advances every resource it will
-// touch before it reads any.
+// PREFIX"fence:{"KEY"}:mark", or PREFIX"fence::"KEY":mark" where KEY has a hash
+// tag of its own; one that has a closing brace without being a tag is
+// ErrInvalid. By its end it is no lock's and no counter's, whatever their
+// prefix. Each resource has its own mark: a new holder advances every resource
+// it will touch before it reads any.
 //
 // The methods send one command each and return
 //   - nil: the write was carried out;
@@ -197,11 +198,11 @@ func (f *Fence) mark(key string) (string, error) {
 	case key == "":
 		return "", distlock.Invalid("key", `""`, "at least 1 byte")
 	case found && strings.IndexByte(tag, '}') > 0:
-		return f.prefix + "fence::" + key, nil
+		return f.prefix + "fence::" + key + markSuffix, nil
 	case strings.Contains(key, "}"):
 		return "", distlock.Invalid("key", strconv.Quote(key), "without }, or with a hash tag in braces")
 	}
-	return f.prefix + "fence:{" + key + "}", nil
+	return f.prefix + "fence:{" + key + "}" + markSuffix, nil
 }
 
 // refused translates the answers of the check.

@@ -46,7 +46,7 @@ func TestFence(t *testing.T) {
 				t.Errorf("after token %v: got %q, want %q", step.token, got, want)
 			}
 		}
-		if ttl := rdb.TTL(ctx, prefix+"fence::"+key).Val(); ttl != -1 {
+		if ttl := rdb.TTL(ctx, prefix+"fence::"+key+":mark").Val(); ttl != -1 {
 			t.Errorf("the mark expires in %v, want never", ttl)
 		}
 	})
@@ -95,7 +95,7 @@ func TestFenceMarks(t *testing.T) {
 	onServers(t, func(t *testing.T, rdb goredis.UniversalClient, prefix string) {
 		ctx := within(t, 10*time.Second)
 		key := prefix + "k"
-		mark := prefix + "fence:{" + key + "}"
+		mark := prefix + "fence:{" + key + "}:mark"
 		other := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix, Source: "etcd eu 1"})
 		if err := other.Set(ctx, key, 3, "theirs"); err != nil {
 			t.Fatal(err)

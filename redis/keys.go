@@ -11,10 +11,12 @@ import "strings"
 // All three hash to one Cluster slot, by the tag between the braces. In KEY, %
 // is written %25, { is %7B and } is %7D: so the tag is all of KEY, different
 // keys stay different, and since a lock's name ends with its only closing
-// brace, no name is another lock's counter or channel.
+// brace, no name is another lock's counter or channel. Nor is it the mark of a
+// Fence: that ends with its own suffix.
 const (
 	counterSuffix = ":token"
 	channelSuffix = ":free"
+	markSuffix    = ":mark"
 )
 
 // lockNames returns the names of the lock on key and of its counter.

@@ -97,3 +97,26 @@ func FuzzMark(f *testing.F) {
 		}
 	})
 }
+
+// A lock's names and a fence's marks may be on one server, under any prefixes.
+func FuzzMarkIsNoLock(f *testing.F) {
+	for _, c := range [][4]string{
+		{"distlock:", "distlock:", "a", "a"},
+		{"distlock:fence:", "distlock:", "a", "a"},
+		{"distlock:fence::x", "distlock:", "a", "x{a}"},
+		{"distlock:fence::x", "distlock:", "a", "x{a}:token"},
+		{"fence:", "", "a:mark", "a"},
+		{"fence::{a}", "", "a", "{a}{a}"},
+	} {
+		f.Add(c[0], c[1], c[2], c[3])
+	}
+	f.Fuzz(func(t *testing.T, locks, marks, key, resource string) {
+		if checkPrefix(locks) != nil || checkPrefix(marks) != nil || key == "" {
+			return
+		}
+		lock, counter := (&Backend{prefix: locks}).lockNames(key)
+		if mark, err := (&Fence{prefix: marks}).mark(resource); err == nil && (mark == lock || mark == counter) {
+			t.Errorf("the lock on %q under %q and the mark of %q under %q share %q", key, locks, resource, marks, mark)
+		}
+	})
+}

@@ -39,18 +39,6 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestPing(t *testing.T) {
-	onServers(t, func(t *testing.T, rdb goredis.UniversalClient, prefix string) {
-		ctx := within(t, 10*time.Second)
-		if err := client(t, rdb, prefix).Ping(ctx); err != nil {
-			t.Error(err)
-		}
-		if keys := keys(t, rdb, prefix); len(keys) > 0 {
-			t.Errorf("left by Ping: %q", keys)
-		}
-	})
-}
-
 func TestWhatIsOnTheServer(t *testing.T) {
 	onServers(t, func(t *testing.T, rdb goredis.UniversalClient, prefix string) {
 		ctx := within(t, 10*time.Second)

@@ -88,17 +88,6 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	return t.CheckTTL(MinTTL, MaxTTL, MaxLockDelay)
 }
 
-// Ping asks the server what it is, and takes and gives back a lock on a key of
-// its own: a user who may not do that, a read-only replica and a server without
-// memory say so. Rights that only renewing and waiting need are not tried: see
-// the package's documentation for all of them. An error is the server's own.
-func (b *Backend) Ping(ctx context.Context) error {
-	if err := b.ask(ctx); err != nil {
-		return err
-	}
-	return b.probe(ctx, distlock.Terms{TTL: time.Second})
-}
-
 // Open asks the server, once, what it knows.
 func (b *Backend) Open(ctx context.Context, _ distlock.Terms) (distlock.Session, error) {
 	if !b.server.known.Load() {

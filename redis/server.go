@@ -84,23 +84,3 @@ func atLeast(version string, major, minor int) bool {
 	y, errY := strconv.Atoi(second)
 	return errX == nil && errY == nil && (x > major || x == major && y >= minor)
 }
-
-// probe takes, releases and removes a lock that nobody else knows, to see
-// whether this user may, and whether the server takes writes at all.
-func (b *Backend) probe(ctx context.Context, t distlock.Terms) error {
-	s := newSession(b)
-	owner := distlock.NewOwner()
-	r := distlock.Request{Key: "ping " + distlock.NewOwner().Text(), Owner: owner, Terms: t}
-	h, err := s.TryAcquire(ctx, r)
-	if err == nil {
-		err = s.Release(ctx, h)
-	}
-	if err == nil {
-		_, counter := b.lockNames(r.Key)
-		err = promptly(ctx, func() error { return b.client.Process(ctx, newCommand("del", counter)) })
-	}
-	if closed := s.Close(ctx); err == nil {
-		err = closed
-	}
-	return err
-}

@@ -42,6 +42,11 @@ func run(args []string, fence guard, out, errs io.Writer) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 
+	if err := backend.Ping(ctx); err != nil { // before anything depends on it; client.Ping does the same
+		fmt.Fprintln(errs, "quickstart: the lock service is of no use:", err)
+		return 1
+	}
+
 	fmt.Fprintf(out, "A prepaid account holds %d. Two workers were sent to debit the same order of %d.\n", deposit, price)
 	for _, act := range []struct {
 		title   string

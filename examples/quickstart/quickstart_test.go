@@ -141,7 +141,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"-h"}, 0, "HOST:PORT"},
 		{[]string{"-nonsense"}, 2, "usage:"},
 		{[]string{"127.0.0.1:6379"}, 2, "usage:"},
-		{[]string{"-redis", "127.0.0.1:1"}, 1, "refused"}, // nobody listens there
+		{[]string{"-redis", "127.0.0.1:1"}, 1, "no use: dial tcp 127.0.0.1:1: connect: connection refused"}, // nobody listens there
 	} {
 		var out, errs bytes.Buffer
 		if code := run(c.args, noGuard{}, &out, &errs); code != c.code {

@@ -19,13 +19,14 @@ func TestFrozenServerGoesOn(t *testing.T) {
 	const ttl = time.Second
 	s := servers.Start(t, servers.Redis)
 	old := acquire(t, locksAt(t, s.Addr(), distlock.WithTTL(ttl)), "frozen")
-	long := acquire(t, locksAt(t, s.Addr(), distlock.WithTTL(20*time.Second)), "long")
+	locks := locksAt(t, s.Addr(), distlock.WithTTL(20*time.Second))
+	long := acquire(t, locks, "long")
 	w := await(t, locksAt(t, s.Addr()), "frozen")
 	listens(t, s, "frozen")
 	servers.Do(t, s.Pause)
 	const limit = 100 * time.Millisecond
 	took := timed(func() {
-		_, err := locksAt(t, s.Addr()).Acquire(within(t, limit), "other")
+		_, err := locks.Acquire(within(t, limit), "other")
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the caller's deadline", err)
 		}

@@ -126,7 +126,9 @@ func TestWaiterAndHolderOutliveARestart(t *testing.T) {
 			l := acquire(t, locksAt(t, s.Addr(), distlock.WithTTL(6*time.Second)), "restart")
 			w := await(t, locksAt(t, s.Addr()), "restart")
 			listens(t, s, "restart")
-			servers.Do(t, s.Kill, s.Start)
+			servers.Do(t, s.Kill)
+			pause(1500 * time.Millisecond) // so that the waiter asks in vain, and the holder is to be renewed
+			servers.Do(t, s.Start)
 			if c.keeps {
 				throughout(t, 6*time.Second, "the lease is renewed", l.Valid)
 				release(t, l)

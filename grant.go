@@ -62,6 +62,9 @@ func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instan
 		return fmt.Errorf("granted too late: the answer took %v of a TTL of %v", now.Sub(sent), ttl)
 	}
 	l.kept = true
+	if set.minHold > 0 {
+		l.minUntil = sent.Add(set.minHold)
+	}
 	l.due = l.granted.Add(renewEvery(ttl))
 	c.leases[l] = struct{}{}
 	c.takeOver(l)

@@ -15,14 +15,15 @@ import (
 // when a write arrives: hand Token to the resource, and let that refuse
 // smaller ones. All methods are safe for concurrent use.
 type Lease struct {
-	client  *Client
-	session *session
-	hold    Hold
-	granted Instant // when the request was sent; of a Keeper, when it was answered
-	limit   Instant // no renewal extends validity past this
-	renews  bool
-	done    chan struct{}
-	place   slot
+	client   *Client
+	session  *session
+	hold     Hold
+	granted  Instant // when the request was sent; of a Keeper, when it was answered
+	limit    Instant // no renewal extends validity past this
+	renews   bool
+	minUntil Instant // until when the key stays taken, also after a release
+	done     chan struct{}
+	place    slot
 
 	over  atomic.Bool   // err is set
 	own   atomic.Int64  // an Instant: the deadline of a grant with a lifetime of its own

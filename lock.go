@@ -114,6 +114,9 @@ func newSettings(b Backend, opts []Option) (settings, error) {
 	}
 	var err error
 	s.terms, err = b.Check(s.asked)
+	if err == nil {
+		err = s.checkMinHold(b)
+	}
 	if s.clock == nil {
 		s.clock = clock.System()
 	}
@@ -163,14 +166,16 @@ func (c *Client) settings(opts []Option) (*settings, error) {
 	if err := s.apply(opts, true); err != nil {
 		return nil, err
 	}
-	if s.asked == c.defaults.asked {
-		return &s, nil
+	if s.asked != c.defaults.asked {
+		terms, err := c.backend.Check(s.asked)
+		if err != nil {
+			return nil, err
+		}
+		s.terms = terms
 	}
-	terms, err := c.backend.Check(s.asked)
-	if err != nil {
+	if err := s.checkMinHold(c.backend); err != nil {
 		return nil, err
 	}
-	s.terms = terms
 	return &s, nil
 }
 

@@ -32,6 +32,7 @@ type settings struct {
 	terms   Terms // as the backend will keep them
 	renew   bool
 	maxHold time.Duration // 0: no bound
+	minHold time.Duration // 0: none
 	holder  string
 	fencing Fencing
 	trace   Trace

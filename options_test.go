@@ -25,6 +25,8 @@ func TestBadOptions(t *testing.T) {
 		{"negative lock-delay", distlock.WithLockDelay(-1), []string{"lock-delay is -1ns", "0 or more"}},
 		{"long lock-delay", distlock.WithLockDelay(2 * time.Hour), []string{"lock-delay is 2h", "between 0 and 1h"}},
 		{"no max-hold", distlock.WithMaxHold(0), []string{"max-hold is 0s", "more than 0"}},
+		{"no min-hold", distlock.WithMinHold(0), []string{"min-hold is 0s", "more than 0"}},
+		{"endless min-hold", distlock.WithMinHold(100 * time.Hour), []string{"min-hold", "100h0m0s", "24h0m0s"}},
 		{"long holder", distlock.WithHolder(strings.Repeat("x", 257)), []string{"holder is", "256 bytes"}},
 		{"holder with control characters", distlock.WithHolder("a\nb"), []string{`holder is "a\nb"`, "control"}},
 		{"holder that is no UTF-8", distlock.WithHolder("\xff"), []string{`holder is "\xff"`, "UTF-8"}},

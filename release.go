@@ -8,8 +8,8 @@ import (
 
 // Release gives the lease up. From its first call on, Done is closed, Valid is
 // false and Err is ErrReleased, whatever the server answers. It returns
-//   - nil: the server has given the key up, once; later calls return
-//     ErrReleased;
+//   - nil: the server has given the key up, once, or will when the time of
+//     WithMinHold is over; later calls return ErrReleased;
 //   - ErrLost: the lease had ended before. The key may have been somebody
 //     else's for a while;
 //   - any other error: unknown. The server has not answered, and the client
@@ -139,7 +139,7 @@ func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	return inner(l.session.api.Release(ctx, l.hold))
+	return inner(l.giveUp(ctx))
 }
 
 var (

@@ -31,6 +31,13 @@ type Trace struct {
 	// deleted, or the attempt has failed and will be made again until the
 	// server-side lifetime is over.
 	CleanedUp func(i CleanupInfo)
+	// Overrun: a function of Do or Campaign has not returned a second after its
+	// lease ended; and again when it has. It is in danger of doing what the
+	// next holder does.
+	Overrun func(i OverrunInfo)
+	// Campaigned: a Campaign goes on, after a term that was lost or an acquire
+	// that failed.
+	Campaigned func(ctx context.Context, i CampaignInfo)
 }
 
 // AcquireInfo reports on a whole Acquire or TryAcquire.
@@ -85,6 +92,24 @@ type CleanupInfo struct {
 	Err          error // nil: deleted, or nothing was there
 }
 
+// OverrunInfo reports on a function that runs on after its lease.
+type OverrunInfo struct {
+	Backend, Key string
+	Token        Token
+	Past         time.Duration // since the lease has ended
+	Returned     bool          // the function has returned; this is the last word
+	Err          error         // what Lease.Err returns
+}
+
+// CampaignInfo reports on a term of a Campaign after which it goes on.
+type CampaignInfo struct {
+	Backend, Key string
+	Token        Token         // of the term; 0 if it came to none
+	Held         time.Duration // from the grant until fn had returned and the lease was given up; 0 if it came to none
+	Pause        time.Duration // until the next acquire
+	Err          error         // what Do returned: fn's error and ErrLost, or why the acquire failed
+}
+
 // report has the trace told of a loss, by one goroutine however many leases a
 // session takes with it. c.mu is held.
 func (c *Client) report(i LostInfo) {
@@ -112,7 +137,8 @@ func (c *Client) reportLosses() {
 }
 
 // LogTrace returns a Trace that logs what no caller is told by an error of its
-// own: losses, failed renewals and failed clean-ups as warnings, and what goes
+// own: losses, overruns, failed terms of a campaign, failed renewals and
+// clean-ups as warnings, and what goes
 // well as debug. Keys are logged, owner ids are not.
 func LogTrace(log *slog.Logger) *Trace {
 	warn, debug := slog.LevelWarn, slog.LevelDebug
@@ -150,6 +176,14 @@ func LogTrace(log *slog.Logger) *Trace {
 			if i.Err != nil {
 				log.Log(ctx, warn, "lock clean-up failed", "backend", i.Backend, "key", i.Key, "err", i.Err)
 			}
+		},
+		Overrun: func(i OverrunInfo) {
+			log.Log(ctx, warn, "lock holder runs on after its lease", "backend", i.Backend, "key", i.Key,
+				"token", uint64(i.Token), "past", i.Past, "returned", i.Returned, "err", i.Err)
+		},
+		Campaigned: func(ctx context.Context, i CampaignInfo) {
+			log.Log(ctx, warn, "lock campaign goes on", "backend", i.Backend, "key", i.Key,
+				"token", uint64(i.Token), "held", i.Held, "pause", i.Pause, "err", i.Err)
 		},
 	}
 }

@@ -12,7 +12,7 @@ import (
 // it from now on, so that word of its loss can overtake the grant's answer.
 func (c *Client) newLease(a *acquisition, s *session) *Lease {
 	l := &Lease{
-		client: c, session: s, done: make(chan struct{}), renews: a.set.renew,
+		client: c, session: s, done: make(chan struct{}), renews: a.set.renew, warn: a.set.warn,
 		hold: Hold{Key: a.key, Owner: NewOwner(), Terms: a.set.terms},
 	}
 	l.until = &l.own
@@ -69,6 +69,9 @@ func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instan
 	c.leases[l] = struct{}{}
 	c.takeOver(l)
 	l.reschedule()
+	if s.warned {
+		c.warnOf(l, now, s.lastErr) // it came too late for that of the others
+	}
 	return nil
 }
 

@@ -46,6 +46,9 @@ func (s *session) fire(now Instant, b batches) {
 		s.renewing = true
 		b[s] = nil
 	}
+	if !s.warned && now >= s.warnAt() {
+		s.warnAll(now)
+	}
 	s.reschedule()
 }
 
@@ -58,6 +61,9 @@ func (s *session) reschedule() {
 	at := Instant(s.until.Load())
 	if !s.renewing {
 		at = min(at, s.due)
+	}
+	if !s.warned {
+		at = min(at, s.warnAt())
 	}
 	if s.users == 0 {
 		at = min(at, s.idle.Add(s.terms.TTL))
@@ -101,7 +107,8 @@ func (s *session) judge(sent, from Instant, err error) (late, left time.Duration
 		c.finish(s, lost(noAnswer(err)), s.delayOwed())
 	case err == nil:
 		s.until.Store(max(s.until.Load(), int64(s.untilFrom(from))))
-		s.due, s.lastErr = sent.Add(renewEvery(s.ttl)), nil
+		s.renewed, s.due, s.lastErr = sent, sent.Add(renewEvery(s.ttl)), nil
+		s.recovered()
 		s.reschedule()
 	case errors.Is(err, ErrLost):
 		c.finish(s, lost(err), s.delayOwed())

@@ -55,7 +55,7 @@ type Client struct {
 
 	mu        sync.Mutex // guards all below, and the fields of its sessions, lines and leases that say so
 	isClosed  bool
-	reporting bool // a goroutine tells the trace of losses
+	reporting bool // a goroutine makes reports
 	sessions  map[Terms]*session
 	lines     map[string]*line
 	leases    map[*Lease]struct{}                 // handed out and not yet over
@@ -63,7 +63,7 @@ type Client struct {
 	agenda    agenda
 	after     []func() // to be run by unlock
 	dust      dust
-	losses    []LostInfo     // that the trace has not been told of
+	reports   []func()       // to be made by reporter
 	ops       sync.WaitGroup // calls to acquire; Add under mu, and not once isClosed
 	running   sync.WaitGroup // functions of Do; likewise
 	work      sync.WaitGroup // background goroutines

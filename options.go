@@ -34,6 +34,7 @@ type settings struct {
 	maxHold time.Duration // 0: no bound
 	minHold time.Duration // 0: none
 	holder  string
+	warn    func(*Lease) // nil: nobody wants to know
 	fencing Fencing
 	trace   Trace
 	clock   clock.Clock

@@ -25,6 +25,7 @@ func TestBadOptions(t *testing.T) {
 		{"negative lock-delay", distlock.WithLockDelay(-1), []string{"lock-delay is -1ns", "0 or more"}},
 		{"long lock-delay", distlock.WithLockDelay(2 * time.Hour), []string{"lock-delay is 2h", "between 0 and 1h"}},
 		{"no max-hold", distlock.WithMaxHold(0), []string{"max-hold is 0s", "more than 0"}},
+		{"no loss warning", distlock.WithLossWarning(nil), []string{"loss warning is nil", "a function"}},
 		{"no min-hold", distlock.WithMinHold(0), []string{"min-hold is 0s", "more than 0"}},
 		{"endless min-hold", distlock.WithMinHold(100 * time.Hour), []string{"min-hold", "100h0m0s", "24h0m0s"}},
 		{"long holder", distlock.WithHolder(strings.Repeat("x", 257)), []string{"holder is", "256 bytes"}},

@@ -124,7 +124,7 @@ func (c *Client) judge(l *Lease, sent, now Instant, err error) {
 		return
 	case err == nil:
 		l.own.Store(int64(sent.Add(ttl - drift(ttl))))
-		l.due, l.lastErr = sent.Add(renewEvery(ttl)), nil
+		l.due, l.lastErr, l.warned = sent.Add(renewEvery(ttl)), nil, false
 	case errors.Is(err, ErrLost):
 		c.lose(l, lost(err), false)
 		return

@@ -23,6 +23,9 @@ type Trace struct {
 	// Renewed: one renewal of a lease, or of a session that keeps leases, has
 	// been answered or has failed.
 	Renewed func(i RenewInfo)
+	// Warned: renewals of a lease have failed for a third of its TTL. In order
+	// with Lost. See WithLossWarning.
+	Warned func(i WarnInfo)
 	// Lost: a lease has ended without being released. One at a time, in order.
 	Lost func(i LostInfo)
 	// Released: a Release has ended, the caller's, Do's or Close's.
@@ -69,6 +72,14 @@ type RenewInfo struct {
 	Err     error         // raw, as the backend gave it
 }
 
+// WarnInfo reports on a lease that will be lost unless a renewal succeeds soon.
+type WarnInfo struct {
+	Backend, Key string
+	Token        Token
+	Left         time.Duration // validity left
+	Err          error         // of the last renewal that failed, raw; nil if none was answered at all
+}
+
 // LostInfo reports on a lease that was lost.
 type LostInfo struct {
 	Backend, Key string
@@ -110,25 +121,25 @@ type CampaignInfo struct {
 	Err          error         // what Do returned: fn's error and ErrLost, or why the acquire failed
 }
 
-// report has the trace told of a loss, by one goroutine however many leases a
-// session takes with it. c.mu is held.
-func (c *Client) report(i LostInfo) {
-	c.losses = append(c.losses, i)
+// report has f called, by one goroutine however many reports there are at a
+// time: of losses, and of leases in danger. c.mu is held.
+func (c *Client) report(f func()) {
+	c.reports = append(c.reports, f)
 	if !c.reporting {
 		c.reporting = true
-		c.spawn(c.reportLosses)
+		c.spawn(c.reporter)
 	}
 }
 
-// reportLosses is that goroutine; it ends when all is told.
-func (c *Client) reportLosses() {
+// reporter is that goroutine; it ends when all is told.
+func (c *Client) reporter() {
 	c.mu.Lock()
-	for len(c.losses) > 0 {
-		losses := c.losses
-		c.losses = nil
+	for len(c.reports) > 0 {
+		reports := c.reports
+		c.reports = nil
 		c.unlock()
-		for _, i := range losses {
-			c.trace.Lost(i)
+		for _, f := range reports {
+			f()
 		}
 		c.mu.Lock()
 	}
@@ -137,7 +148,7 @@ func (c *Client) reportLosses() {
 }
 
 // LogTrace returns a Trace that logs what no caller is told by an error of its
-// own: losses, overruns, failed terms of a campaign, failed renewals and
+// own: losses, leases in danger, overruns, failed terms of a campaign, failed renewals and
 // clean-ups as warnings, and what goes
 // well as debug. Keys are logged, owner ids are not.
 func LogTrace(log *slog.Logger) *Trace {
@@ -161,6 +172,10 @@ func LogTrace(log *slog.Logger) *Trace {
 				log.Log(ctx, warn, "lock renewal failed", "backend", i.Backend, "key", i.Key,
 					"left", i.Left, "err", i.Err)
 			}
+		},
+		Warned: func(i WarnInfo) {
+			log.Log(ctx, warn, "lock in danger", "backend", i.Backend, "key", i.Key,
+				"token", uint64(i.Token), "left", i.Left, "err", i.Err)
 		},
 		Lost: func(i LostInfo) {
 			log.Log(ctx, warn, "lock lost", "backend", i.Backend, "key", i.Key,

@@ -86,7 +86,7 @@ func (s *session) keepAlive() {
 	from, err := s.keeper.KeepAlive(ctx, sent)
 	late, left := s.judge(sent, min(from, sent), err)
 	if c.trace.Renewed != nil {
-		c.trace.Renewed(RenewInfo{Backend: c.info.Name, Late: late, Left: left, Err: err})
+		c.trace.Renewed(RenewInfo{Backend: c.info.Name, Took: c.now().Sub(sent), Late: late, Left: left, Err: err})
 	}
 }
 
@@ -205,7 +205,9 @@ func (s *session) closeAPI(api Session) error {
 // noAnswer is the cause of a loss by deadline.
 func noAnswer(last error) error {
 	if last == nil {
-		return errors.New("no renewal was answered before the deadline")
+		return errNoAnswer
 	}
-	return fmt.Errorf("no renewal was answered before the deadline: %w", inner(last))
+	return fmt.Errorf("%w: %w", errNoAnswer, inner(last))
 }
+
+var errNoAnswer = errors.New("no renewal was answered before the deadline")

@@ -192,7 +192,7 @@ func (c *Client) lose(l *Lease, cause error, leftover bool) {
 	if c.trace.Lost != nil {
 		i := LostInfo{
 			Backend: c.info.Name, Key: l.hold.Key, Token: l.hold.Token,
-			Held: c.now().Sub(l.granted), Err: l.lostErr,
+			Held: c.now().Sub(l.granted), Cause: lossCause(cause), Err: l.lostErr,
 		}
 		c.report(func() { c.trace.Lost(i) })
 	}

@@ -81,7 +81,7 @@ func (c *Client) renew(ch *chunk) {
 		if l.kept && c.trace.Renewed != nil {
 			infos = append(infos, RenewInfo{
 				Backend: c.info.Name, Key: l.hold.Key,
-				Late: sent.Sub(l.due), Left: l.validUntil().Sub(now), Err: err,
+				Took: now.Sub(sent), Late: sent.Sub(l.due), Left: l.validUntil().Sub(now), Err: err,
 			})
 		}
 		c.judge(l, sent, now, err)

@@ -49,6 +49,7 @@ type AcquireInfo struct {
 	Wait         bool          // Acquire, not TryAcquire
 	Start        time.Time     // of the call
 	Duration     time.Duration // of the call, waiting included
+	Waited       time.Duration // of an Acquire: since it was told that the key is held, or took its place in line
 	Attempts     int           // that were made, also those that did not get as far as a request
 	Token        Token         // 0 if Err is not nil
 	Err          error
@@ -67,6 +68,7 @@ type AttemptInfo struct {
 type RenewInfo struct {
 	Backend string
 	Key     string        // empty for a session that keeps many leases
+	Took    time.Duration // until it was answered or given up
 	Late    time.Duration // sent this long after it was due; negative if before, with others
 	Left    time.Duration // validity left when it was answered, before it counted
 	Err     error         // raw, as the backend gave it
@@ -85,7 +87,8 @@ type LostInfo struct {
 	Backend, Key string
 	Token        Token
 	Held         time.Duration // since the grant
-	Err          error         // what Lease.Err returns
+	Cause        LossCause
+	Err          error // what Lease.Err returns
 }
 
 // ReleaseInfo reports on one try to release.
@@ -93,6 +96,7 @@ type ReleaseInfo struct {
 	Backend, Key string
 	Token        Token
 	Held         time.Duration // from the grant to the call
+	Ended        bool          // the lease was valid until this call; each lease ends by one such call or by Lost
 	Duration     time.Duration // of the call
 	Err          error
 }

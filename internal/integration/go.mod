@@ -12,6 +12,9 @@ require (
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
 	github.com/redis/go-redis/v9 v9.23.0 // the client of the redis backend, also for what tests and benchmarks do by hand
 	github.com/testcontainers/testcontainers-go v0.45.0 // starts the servers
+	go.opentelemetry.io/otel v1.47.0 // attributes and codes in the tests of package otellock
+	go.opentelemetry.io/otel/sdk v1.47.0 // records what package otellock is tested by
+	go.opentelemetry.io/otel/sdk/metric v1.47.0 // likewise
 )
 
 require (
@@ -55,7 +58,7 @@ require (
 	github.com/yusufpapurcu/wmi v1.2.4 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.69.0 // indirect
-	go.opentelemetry.io/otel v1.47.0 // attributes and codes in those tests
+	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
@@ -64,9 +67,3 @@ require (
 	golang.org/x/sys v0.49.0 // indirect
 )
 
-require (
-	go.opentelemetry.io/otel/sdk v1.47.0 // records what package otellock is tested by
-	go.opentelemetry.io/otel/sdk/metric v1.47.0 // likewise
-)
-
-require go.opentelemetry.io/otel/log v1.47.0 // indirect

@@ -43,6 +43,11 @@ lint: bin/gofumpt ## check format, vet, staticcheck and go.mod files
 	cd $(INTEGRATION) && go vet ./... && $(CURDIR)/bin/staticcheck ./...
 	for m in $(MODULES); do go -C $$m mod tidy -diff || exit 1; done
 	if command -v shellcheck >/dev/null; then shellcheck .ci/run $$(find . -name '*.sh'); fi
+	internal/tools/vulnerabilities.sh $(CURDIR)/bin/govulncheck
+
+.PHONY: licences
+licences: ## list the dependencies of the library, with their licences
+	go test -count=1 -run '^TestLicences$$' -v . | grep -v '^[=-]'
 
 .PHONY: fmt
 fmt: bin/gofumpt ## format all Go files
@@ -70,5 +75,5 @@ bin/withservers:
 	@go -C $(INTEGRATION) build -o $(CURDIR)/bin/ ./cmd/withservers
 
 .PHONY: bin/gofumpt
-bin/gofumpt: # and bin/staticcheck
+bin/gofumpt: # and the others
 	@go -C internal/tools build -o $(CURDIR)/bin/ tool

@@ -30,6 +30,7 @@ type acquisition struct {
 
 	began  Instant // the last attempt
 	waited bool    // stood in line or was told that the key is held
+	since  Instant // when it came to that
 	head   bool    // of the line
 }
 
@@ -60,6 +61,9 @@ func (c *Client) acquire(ctx context.Context, key string, opts []Option, wait bo
 		}
 		if l != nil {
 			i.Token = l.hold.Token
+		}
+		if wait && a.waited {
+			i.Waited = c.now().Sub(a.since)
 		}
 		c.trace.Acquired(ctx, i)
 	}
@@ -114,12 +118,21 @@ func (a *acquisition) standInLine(ctx context.Context) (*Lease, error) {
 	c.mu.Unlock()
 	defer c.leave(ln, p)
 	a.line = ln
-	a.waited = p.turn != nil
+	if p.turn != nil {
+		a.waits()
+	}
 	if err := p.await(ctx, c); err != nil {
 		return nil, a.gaveUp(err)
 	}
 	a.head = true
 	return a.wait(ctx)
+}
+
+// waits notes that somebody else has the key or comes before.
+func (a *acquisition) waits() {
+	if !a.waited {
+		a.waited, a.since = true, a.client.now()
+	}
 }
 
 // wait is the head of the line: it tries and waits by turns.
@@ -128,7 +141,7 @@ func (a *acquisition) wait(ctx context.Context) (*Lease, error) {
 	for {
 		pause := jitter(pollEvery)
 		if c.ours(a.line) {
-			a.waited = true // its end will wake us
+			a.waits() // its end will wake us
 		} else {
 			told := a.waited
 			l, err := a.attempt(ctx)

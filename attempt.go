@@ -85,7 +85,9 @@ func (a *acquisition) outcome(ctx context.Context, s *session, err error) outcom
 	case s.keeper != nil && errors.Is(err, ErrLost):
 		return sessionGone
 	case isRefused(err):
-		a.waited = a.waited || errors.Is(err, ErrHeld)
+		if errors.Is(err, ErrHeld) {
+			a.waits()
+		}
 		return refused
 	}
 	return unknown

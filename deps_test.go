@@ -9,7 +9,6 @@ import (
 // What every user builds imports the standard library and this module alone.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
-	const module = "github.com/distlock-go/distlock"
 	for _, pkg := range []string{"", "/memory", "/locktest", "/sqlfence", "/httpfence", "/objectfence"} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps",
 			"-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", module+pkg).Output()

@@ -41,7 +41,10 @@ func (l *Lease) do(ctx context.Context, fn func(context.Context, *Lease) error) 
 		return errors.Join(c.fail("acquire", l.hold.Key, ErrClosed), unlessReleased(l.Release(ctx)))
 	}
 	defer c.running.Done()
+	returned, report := l.watchOverrun()
+	defer report()
 	defer func() {
+		returned()
 		// Without ctx's deadline: fn's result waits for no more than closeBound.
 		rerr := l.Release(context.WithoutCancel(ctx))
 		if errors.Is(rerr, ErrLost) {

@@ -12,7 +12,7 @@ import (
 // it from now on, so that word of its loss can overtake the grant's answer.
 func (c *Client) newLease(a *acquisition, s *session) *Lease {
 	l := &Lease{
-		client: c, session: s, done: make(chan struct{}), renews: a.set.renew,
+		client: c, session: s, done: make(chan struct{}), renews: a.set.renew, warn: a.set.warn,
 		hold: Hold{Key: a.key, Owner: NewOwner(), Terms: a.set.terms},
 	}
 	l.until = &l.own
@@ -62,10 +62,16 @@ func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instan
 		return fmt.Errorf("granted too late: the answer took %v of a TTL of %v", now.Sub(sent), ttl)
 	}
 	l.kept = true
+	if set.minHold > 0 {
+		l.minUntil = sent.Add(set.minHold)
+	}
 	l.due = l.granted.Add(renewEvery(ttl))
 	c.leases[l] = struct{}{}
 	c.takeOver(l)
 	l.reschedule()
+	if s.warned {
+		c.warnOf(l, now, s.lastErr) // it came too late for that of the others
+	}
 	return nil
 }
 

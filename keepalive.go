@@ -46,6 +46,9 @@ func (s *session) fire(now Instant, b batches) {
 		s.renewing = true
 		b[s] = nil
 	}
+	if !s.warned && now >= s.warnAt() {
+		s.warnAll(now)
+	}
 	s.reschedule()
 }
 
@@ -58,6 +61,9 @@ func (s *session) reschedule() {
 	at := Instant(s.until.Load())
 	if !s.renewing {
 		at = min(at, s.due)
+	}
+	if !s.warned {
+		at = min(at, s.warnAt())
 	}
 	if s.users == 0 {
 		at = min(at, s.idle.Add(s.terms.TTL))
@@ -80,7 +86,7 @@ func (s *session) keepAlive() {
 	from, err := s.keeper.KeepAlive(ctx, sent)
 	late, left := s.judge(sent, min(from, sent), err)
 	if c.trace.Renewed != nil {
-		c.trace.Renewed(RenewInfo{Backend: c.info.Name, Late: late, Left: left, Err: err})
+		c.trace.Renewed(RenewInfo{Backend: c.info.Name, Took: c.now().Sub(sent), Late: late, Left: left, Err: err})
 	}
 }
 
@@ -101,7 +107,8 @@ func (s *session) judge(sent, from Instant, err error) (late, left time.Duration
 		c.finish(s, lost(noAnswer(err)), s.delayOwed())
 	case err == nil:
 		s.until.Store(max(s.until.Load(), int64(s.untilFrom(from))))
-		s.due, s.lastErr = sent.Add(renewEvery(s.ttl)), nil
+		s.renewed, s.due, s.lastErr = sent, sent.Add(renewEvery(s.ttl)), nil
+		s.recovered()
 		s.reschedule()
 	case errors.Is(err, ErrLost):
 		c.finish(s, lost(err), s.delayOwed())
@@ -198,7 +205,9 @@ func (s *session) closeAPI(api Session) error {
 // noAnswer is the cause of a loss by deadline.
 func noAnswer(last error) error {
 	if last == nil {
-		return errors.New("no renewal was answered before the deadline")
+		return errNoAnswer
 	}
-	return fmt.Errorf("no renewal was answered before the deadline: %w", inner(last))
+	return fmt.Errorf("%w: %w", errNoAnswer, inner(last))
 }
+
+var errNoAnswer = errors.New("no renewal was answered before the deadline")

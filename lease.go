@@ -15,14 +15,16 @@ import (
 // when a write arrives: hand Token to the resource, and let that refuse
 // smaller ones. All methods are safe for concurrent use.
 type Lease struct {
-	client  *Client
-	session *session
-	hold    Hold
-	granted Instant // when the request was sent; of a Keeper, when it was answered
-	limit   Instant // no renewal extends validity past this
-	renews  bool
-	done    chan struct{}
-	place   slot
+	client   *Client
+	session  *session
+	hold     Hold
+	granted  Instant // when the request was sent; of a Keeper, when it was answered
+	limit    Instant // no renewal extends validity past this
+	renews   bool
+	warn     func(*Lease) // see WithLossWarning; may be nil
+	minUntil Instant      // until when the key stays taken, also after a release
+	done     chan struct{}
+	place    slot
 
 	over  atomic.Bool   // err is set
 	own   atomic.Int64  // an Instant: the deadline of a grant with a lifetime of its own
@@ -35,6 +37,7 @@ type Lease struct {
 	due        Instant
 	inflight   chan struct{} // the renewal under way, closed at its end
 	lastErr    error         // of the last renewal, if it failed
+	warned     bool          // of the last renewals, which have failed
 	releasing  chan struct{} // the Release under way, closed at its end
 	released   bool          // a Release has returned nil
 	releasedAt Instant       // when the first one began
@@ -115,6 +118,9 @@ func (l *Lease) fire(now Instant, b batches) {
 		b[l.session] = append(b[l.session], l)
 		l.inflight = pendingChunk
 	}
+	if l.session.keeper == nil && now >= l.warnAt() {
+		l.client.warnOf(l, now, l.lastErr)
+	}
 	l.reschedule()
 }
 
@@ -136,6 +142,9 @@ func (l *Lease) reschedule() {
 	at := l.limit
 	if l.session.keeper == nil {
 		at = l.validUntil()
+		if l.wantsWarning() {
+			at = min(at, l.warnAt())
+		}
 	}
 	if l.wantsRenewal() {
 		at = min(at, l.due)
@@ -181,10 +190,11 @@ func (c *Client) lose(l *Lease, cause error, leftover bool) {
 	}
 	c.dropUse(l.session)
 	if c.trace.Lost != nil {
-		c.report(LostInfo{
+		i := LostInfo{
 			Backend: c.info.Name, Key: l.hold.Key, Token: l.hold.Token,
-			Held: c.now().Sub(l.granted), Err: l.lostErr,
-		})
+			Held: c.now().Sub(l.granted), Cause: lossCause(cause), Err: l.lostErr,
+		}
+		c.report(func() { c.trace.Lost(i) })
 	}
 }
 

@@ -135,7 +135,7 @@ func (f *leftover) delete() error {
 	}
 	ctx, cancel := context.WithTimeout(f.client.base, bound)
 	defer cancel()
-	err := f.session.api.Release(ctx, f.lease.hold)
+	err := f.lease.giveUp(ctx)
 	if errors.Is(err, ErrLost) {
 		f.report(nil)
 	} else {

@@ -54,7 +54,7 @@ type Client struct {
 	endBase context.CancelFunc
 
 	mu        sync.Mutex // guards all below, and the fields of its sessions, lines and leases that say so
-	reporting bool       // a goroutine tells the trace of losses
+	reporting bool       // a goroutine makes reports
 	sessions  map[Terms]*session
 	lines     map[string]*line
 	leases    map[*Lease]struct{}                 // handed out and not yet over
@@ -62,7 +62,7 @@ type Client struct {
 	agenda    agenda
 	after     []func() // to be run by unlock
 	dust      dust
-	losses    []LostInfo     // that the trace has not been told of
+	reports   []func()       // to be made by reporter
 	ops       sync.WaitGroup // calls to acquire; Add under mu, and not once Close has begun
 	running   sync.WaitGroup // functions of Do; likewise
 	work      sync.WaitGroup // background goroutines
@@ -113,6 +113,9 @@ func newSettings(b Backend, opts []Option) (settings, error) {
 	}
 	var err error
 	s.terms, err = b.Check(s.asked)
+	if err == nil {
+		err = s.checkMinHold(b)
+	}
 	if s.clock == nil {
 		s.clock = clock.System()
 	}
@@ -176,14 +179,16 @@ func (c *Client) settings(opts []Option) (*settings, error) {
 	if err := s.apply(opts, true); err != nil {
 		return nil, err
 	}
-	if s.asked == c.defaults.asked {
-		return &s, nil
+	if s.asked != c.defaults.asked {
+		terms, err := c.backend.Check(s.asked)
+		if err != nil {
+			return nil, err
+		}
+		s.terms = terms
 	}
-	terms, err := c.backend.Check(s.asked)
-	if err != nil {
+	if err := s.checkMinHold(c.backend); err != nil {
 		return nil, err
 	}
-	s.terms = terms
 	return &s, nil
 }
 

@@ -32,7 +32,9 @@ type settings struct {
 	terms   Terms // as the backend will keep them
 	renew   bool
 	maxHold time.Duration // 0: no bound
+	minHold time.Duration // 0: none
 	holder  string
+	warn    func(*Lease) // nil: nobody wants to know
 	fencing Fencing
 	trace   Trace
 	clock   clock.Clock

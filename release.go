@@ -8,8 +8,8 @@ import (
 
 // Release gives the lease up. From its first call on, Done is closed, Valid is
 // false and Err is ErrReleased, whatever the server answers. It returns
-//   - nil: the server has given the key up, once; later calls return
-//     ErrReleased;
+//   - nil: the server has given the key up, once, or will when the time of
+//     WithMinHold is over; later calls return ErrReleased;
 //   - ErrLost: the lease had ended before. The key may have been somebody
 //     else's for a while;
 //   - any other error: unknown. The server has not answered, and the client
@@ -47,32 +47,33 @@ func (l *Lease) tracedRelease(ctx context.Context) error {
 		start = time.Now()
 	}
 	at := c.now()
-	err := l.release(ctx, at)
+	ended, err := l.release(ctx, at)
 	if _, wrapped := err.(*Error); err != nil && !wrapped {
 		err = c.fail("release", l.hold.Key, err)
 	}
 	if c.trace.Released != nil {
 		c.trace.Released(ctx, ReleaseInfo{
 			Backend: c.info.Name, Key: l.hold.Key, Token: l.hold.Token,
-			Held: at.Sub(l.granted), Duration: time.Since(start), Err: err,
+			Held: at.Sub(l.granted), Ended: ended, Duration: time.Since(start), Err: err,
 		})
 	}
 	return err
 }
 
-// release lets one caller at a time through.
-func (l *Lease) release(ctx context.Context, now Instant) error {
-	inflight, err := l.beginRelease(ctx, now)
+// release lets one caller at a time through. Ended says that it was the call that
+// ended the lease.
+func (l *Lease) release(ctx context.Context, now Instant) (ended bool, err error) {
+	inflight, ended, err := l.beginRelease(ctx, now)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return l.settleRelease(l.sendRelease(ctx, inflight))
+	return ended, l.settleRelease(l.sendRelease(ctx, inflight))
 }
 
 // beginRelease makes the caller the one whose request is under way, as a user
 // of the session that Close waits for. It returns the renewal that has to end
 // before. An error is what Release returns.
-func (l *Lease) beginRelease(ctx context.Context, now Instant) (inflight chan struct{}, err error) {
+func (l *Lease) beginRelease(ctx context.Context, now Instant) (inflight chan struct{}, ended bool, err error) {
 	c := l.client
 	c.mu.Lock()
 	defer c.unlock()
@@ -85,16 +86,16 @@ func (l *Lease) beginRelease(ctx context.Context, now Instant) (inflight chan st
 		}
 		c.mu.Lock()
 		if l.releasing == other {
-			return nil, errOther
+			return nil, false, errOther
 		}
 	}
 	if l.kept && now >= l.validUntil() {
 		c.lose(l, l.outOfTime(), true)
 	}
 	if err := l.outcome(); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	if l.kept {
+	if ended = l.kept; ended {
 		c.end(l, ErrReleased)
 		c.unkeep(l)
 		l.releasedAt = now
@@ -103,7 +104,7 @@ func (l *Lease) beginRelease(ctx context.Context, now Instant) (inflight chan st
 	}
 	l.releasing = make(chan struct{})
 	c.leases[l] = struct{}{}
-	return l.inflight, nil
+	return l.inflight, ended, nil
 }
 
 // outcome is what Release returns without asking the server. Client.mu is
@@ -139,7 +140,7 @@ func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
 	if err != nil {
 		return err
 	}
-	return inner(l.session.api.Release(ctx, l.hold))
+	return inner(l.giveUp(ctx))
 }
 
 var (

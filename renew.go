@@ -81,7 +81,7 @@ func (c *Client) renew(ch *chunk) {
 		if l.kept && c.trace.Renewed != nil {
 			infos = append(infos, RenewInfo{
 				Backend: c.info.Name, Key: l.hold.Key,
-				Late: sent.Sub(l.due), Left: l.validUntil().Sub(now), Err: err,
+				Took: now.Sub(sent), Late: sent.Sub(l.due), Left: l.validUntil().Sub(now), Err: err,
 			})
 		}
 		c.judge(l, sent, now, err)
@@ -124,7 +124,7 @@ func (c *Client) judge(l *Lease, sent, now Instant, err error) {
 		return
 	case err == nil:
 		l.own.Store(int64(sent.Add(ttl - drift(ttl))))
-		l.due, l.lastErr = sent.Add(renewEvery(ttl)), nil
+		l.due, l.lastErr, l.warned = sent.Add(renewEvery(ttl)), nil, false
 	case errors.Is(err, ErrLost):
 		c.lose(l, lost(err), false)
 		return

@@ -68,9 +68,11 @@ type session struct {
 	users    int  // leases, calls and leftovers
 	idle     Instant
 	due      Instant
+	renewed  Instant // when the last renewal that succeeded was sent
 	renewing bool
 	answered chan struct{} // closed at the end of each KeepAlive
 	lastErr  error
+	warned   bool             // its holders were, that renewals fail
 	leases   map[Owner]*Lease // of a Keeper, from before the attempt on
 }
 
@@ -218,7 +220,7 @@ func (s *session) adopt(api Session, sent Instant) error {
 		s.leases = make(map[Owner]*Lease)
 		s.ttl = min(keeper.Lifetime()-max(s.terms.LockDelay, 0), s.terms.TTL)
 		s.until.Store(int64(s.untilFrom(sent)))
-		s.due = sent.Add(renewEvery(s.ttl))
+		s.renewed, s.due = sent, sent.Add(renewEvery(s.ttl))
 		if Instant(s.until.Load()) <= c.now() {
 			return errors.New("open session: the answer came after its lifetime")
 		}

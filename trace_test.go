@@ -40,6 +40,9 @@ func (j *journal) trace() *distlock.Trace {
 			j.add("released %s token=%v held=%v err=%v", i.Key, i.Token, i.Held, i.Err)
 		},
 		CleanedUp: func(i distlock.CleanupInfo) { j.add("cleaned up %s err=%v", i.Key, i.Err) },
+		Overrun: func(i distlock.OverrunInfo) {
+			j.add("overrun %s token=%v past=%v returned=%v err=%v", i.Key, i.Token, i.Past, i.Returned, i.Err)
+		},
 	}
 }
 

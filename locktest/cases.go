@@ -139,6 +139,10 @@ var validityCases = []testCase{
 		rule: "A lease WithMaxHold is renewed until then and lost then, and the key is free soon after.",
 	},
 	{
+		name: "min-hold", run: minHold,
+		rule: "After a release WithMinHold nobody gets the key before the time is over, though the client is closed, and then soon; where a grant ends with its session it is ErrInvalid.",
+	},
+	{
 		name: "own-terms", run: ownTerms,
 		rule: "A call may have a TTL and a holder's text of its own, and keeps to that TTL.",
 	},

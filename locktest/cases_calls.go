@@ -80,6 +80,10 @@ var lifeCases = []testCase{
 		rule: "Do ends fn's ctx at a loss and returns ErrLost joined to fn's own error.",
 	},
 	{
+		name: "campaign", run: campaign,
+		rule: "Of several that campaign one leads at a time: its ctx has ended before the next one leads, and after a loss it goes on.",
+	},
+	{
 		name: "leaves-no-goroutine", run: noGoroutineLeft, alone: true,
 		rule: "Clients that come and go leave no goroutine behind.",
 	},

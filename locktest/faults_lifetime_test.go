@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -14,13 +15,13 @@ var brokenLifetimes = []broken{
 		name: "frees keys early", rule: "1",
 		fault: lifetimes(func(t distlock.Terms) distlock.Terms { t.TTL = t.TTL * 2 / 3; return t }),
 		fails: []string{"deadline-before-next-grant", "without-renewal", "lock-delay-after-crash"},
-		may:   []string{"max-hold", "lock-delay"},
+		may:   []string{"max-hold", "lock-delay", "campaign", "min-hold"},
 	},
 	{
 		name: "keeps keys of the dead", rule: "8",
 		fault: lifetimes(func(t distlock.Terms) distlock.Terms { t.TTL *= 10; return t }),
 		fails: []string{"wait-for-crashed-holder"},
-		may:   []string{"deadline-before-next-grant", "lock-delay-after-crash"},
+		may:   []string{"deadline-before-next-grant", "lock-delay-after-crash", "min-hold"},
 	},
 	{
 		name: "has no lock-delay", rule: "10",
@@ -44,7 +45,7 @@ var brokenLifetimes = []broken{
 			return make([]error, len(holds))
 		}},
 		fails: []string{"renewed", "loss-noticed", "session-renew"},
-		may:   slices.Concat(lastsBeyondTTL, []string{"deadline-before-next-grant", "loss-not-recreated"}),
+		may:   slices.Concat(lastsBeyondTTL, []string{"deadline-before-next-grant", "loss-not-recreated", "min-hold"}),
 	},
 	{
 		name: "cannot renew", rule: "4",
@@ -55,7 +56,12 @@ var brokenLifetimes = []broken{
 			"renewed", "outlives-context-of-acquire", "max-hold", "own-terms", "session-renew", "trace-is-coherent",
 			"renewed-after-lost-reply", "loss-then-acquire",
 		},
-		may: slices.Concat(lastsBeyondTTL, []string{"loss-noticed"}),
+		may: slices.Concat(lastsBeyondTTL, []string{"loss-noticed", "min-hold"}),
+	},
+	{
+		name: "renews for as long as it granted", rule: "4",
+		fault: grantedFor(),
+		fails: []string{"min-hold"},
 	},
 	{
 		name: "answers one renewal of a batch", rule: "4",
@@ -96,6 +102,27 @@ var brokenLifetimes = []broken{
 var lastsBeyondTTL = []string{
 	"connections-reset", "deadline-within-ttl", "loss-then-acquire", "max-hold", "outlives-context-of-acquire", "own-terms",
 	"release-stops-renewal", "renewed-after-lost-reply", "service-restarted", "token-is-frozen", "trace-is-coherent",
+}
+
+// grantedFor is a backend that renews by the terms of the grant, whatever those
+// of the hold say.
+func grantedFor() fault {
+	var granted sync.Map // Owner to Terms
+	return fault{
+		acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			granted.Store(r.Owner, r.Terms)
+			return s.healthy.TryAcquire(ctx, r)
+		},
+		renew: func(ctx context.Context, s *session, holds []distlock.Hold) []error {
+			holds = slices.Clone(holds)
+			for i, h := range holds {
+				if t, ok := granted.Load(h.Owner); ok {
+					holds[i].Terms = t.(distlock.Terms)
+				}
+			}
+			return s.healthy.Renew(ctx, holds)
+		},
+	}
 }
 
 // lifetimes is a backend that keeps grants for other terms than it was asked.

@@ -134,7 +134,7 @@ var brokenKeepers = []broken{
 		fails: []string{"renewed", "session-cut-off"},
 		may: slices.Concat(lastsBeyondTTL, []string{
 			"deadline-before-next-grant", "lock-delay", "lock-delay-after-crash", "loss-then-release",
-			"loss-of-session", "release-reply-lost", "wait-ends-by-context", "without-renewal",
+			"loss-of-session", "release-reply-lost", "wait-ends-by-context", "without-renewal", "campaign",
 		}),
 	},
 	{

@@ -35,6 +35,8 @@ func invalidOptions(r *row) {
 		"a negative delay": distlock.WithLockDelay(-1),
 		"an endless delay": distlock.WithLockDelay(math.MaxInt64),
 		"max-hold 0":       distlock.WithMaxHold(0),
+		"min-hold 0":       distlock.WithMinHold(0),
+		"endless min-hold": distlock.WithMinHold(math.MaxInt64),
 		"a bad holder":     distlock.WithHolder("a\nb"),
 		"a zero option":    {},
 	}

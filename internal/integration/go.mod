@@ -12,6 +12,8 @@ require (
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
 	github.com/redis/go-redis/v9 v9.23.0 // the client of the redis backend, also for what tests and benchmarks do by hand
 	github.com/testcontainers/testcontainers-go v0.45.0 // starts the servers
+	go.etcd.io/etcd/client/v3 v3.7.3 // the client of the etcd backend, also for what tests and benchmarks do by hand
+	google.golang.org/grpc v1.83.2 // options of that client
 )
 
 require (
@@ -62,11 +64,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-)
-
-require (
-	go.etcd.io/etcd/client/v3 v3.7.3
-	google.golang.org/grpc v1.83.2
 )
 
 require (

@@ -2,8 +2,6 @@ package etcd
 
 import (
 	"context"
-	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -11,15 +9,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
-const (
-	// enterBound is how long the request for a place may take.
-	enterBound = 10 * time.Second
-	// pollEvery is how often a waiter looks for itself, whatever its watch
-	// says: the member that serves the watch may be dead.
-	pollEvery = time.Second
-	// retryAfter is the pause after a read that failed.
-	retryAfter = 100 * time.Millisecond
-)
+// enterBound is how long the request for a place may take.
+const enterBound = 10 * time.Second
 
 // A queue is one request in the queue of its lock.
 type queue struct {
@@ -49,16 +40,6 @@ type place struct {
 
 func (p place) isFirst() bool { return p.created > 0 && p.before == "" }
 
-// span returns the range of names to watch: the key before alone, so that only its end
-// wakes the waiter; and for the next in the queue up to the own key, since one watch
-// tells of both in their order, and the end of the first grants the lock then.
-func (q *queue) span(p place) (from, to string) {
-	if !p.isNext {
-		return p.before, ""
-	}
-	return min(p.before, q.own), max(p.before, q.own) + "\x00"
-}
-
 // Acquire takes a place in the queue and waits until it is the first. The
 // place is kept through failures of the cluster: the session's end is what
 // ends the wait then. One that is deleted behind our back is taken anew.
@@ -69,16 +50,7 @@ func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hol
 	q := s.queue(r)
 	p, err := q.enter(ctx)
 	for err == nil && !p.isFirst() {
-		var first bool
-		if p.before != "" {
-			first, err = q.await(ctx, p)
-		}
-		if first {
-			break
-		}
-		if err == nil {
-			p, err = q.next(ctx, p)
-		}
+		p, err = q.advance(ctx, p)
 	}
 	if err != nil {
 		return distlock.Hold{}, err
@@ -162,95 +134,4 @@ func (q *queue) look(ctx context.Context, created int64) (place, error) {
 	}
 	p, _ := q.find(resp.Kvs, resp.Header.Revision, 0)
 	return p, nil
-}
-
-// await returns true once the own key is the first for certain: the next in the queue
-// has been told that the first is gone, and not that its own key was before that. It
-// returns false when it is worth to look again: one of the two keys may be gone, or the
-// watch cannot tell any more.
-func (q *queue) await(ctx context.Context, p place) (first bool, err error) {
-	from, to := q.span(p)
-	w := q.session.watch(ctx, from, clientv3.WithRange(to))
-	defer w.stop()
-	timer := time.NewTimer(pollIn())
-	defer timer.Stop()
-	events := w.events
-	for {
-		polled := false
-		select {
-		case resp, ok := <-events:
-			switch {
-			case resp.CompactRevision > 0:
-				return false, nil
-			case !ok || resp.Err() != nil:
-				events = nil // the timer is next
-				continue
-			}
-			if own, before := isGone(resp.Events, q.own), isGone(resp.Events, p.before); own || before {
-				return p.isNext && !own, nil
-			}
-			if !resp.Created || resp.Header.Revision <= p.at {
-				continue // nothing has happened before it began
-			}
-		case <-timer.C:
-			polled = true
-		case <-ctx.Done():
-			return false, ctx.Err()
-		}
-		there, err := q.bothThere(ctx, p)
-		switch {
-		case err != nil && !passes(err):
-			return false, err
-		case err == nil && !there, polled && events == nil:
-			return false, nil
-		}
-		timer.Reset(pollIn())
-	}
-}
-
-// isGone reports whether a name was deleted. What one transaction does comes together,
-// in the order of names.
-func isGone(deletions []*clientv3.Event, name string) bool {
-	return slices.ContainsFunc(deletions, func(e *clientv3.Event) bool { return string(e.Kv.Key) == name })
-}
-
-// pollIn is a little random, so that waiters do not poll all at once.
-func pollIn() time.Duration { return pollEvery - rand.N(pollEvery/4) }
-
-// bothThere reports whether the own key and the one before are, at a cost that
-// does not depend on the queue's length.
-func (q *queue) bothThere(ctx context.Context, p place) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, pollEvery)
-	defer cancel()
-	conditions := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(p.before), "=", p.older)}
-	if p.created > 0 {
-		conditions = append(conditions, clientv3.Compare(clientv3.CreateRevision(q.own), "=", p.created))
-	}
-	resp, err := q.session.backend.client.Txn(ctx).If(conditions...).Commit()
-	return err == nil && resp.Succeeded, err
-}
-
-// next looks again, as often as it takes to get an answer, and takes a new
-// place where there is none.
-func (q *queue) next(ctx context.Context, p place) (place, error) {
-	for p.created > 0 {
-		lctx, cancel := context.WithTimeout(ctx, pollEvery)
-		now, err := q.look(lctx, p.created)
-		cancel()
-		switch {
-		case err == nil && now.created > 0:
-			return now, nil
-		case err == nil:
-			p.created = 0
-			continue
-		case !passes(err):
-			return p, err
-		}
-		select {
-		case <-time.After(retryAfter):
-		case <-ctx.Done():
-			return p, ctx.Err()
-		}
-	}
-	return q.enter(ctx)
 }

@@ -21,9 +21,11 @@ require (
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
 	github.com/redis/go-redis/v9 v9.23.0 // the client of the redis backend, also for what tests and benchmarks do by hand
 	github.com/testcontainers/testcontainers-go v0.45.0 // starts the servers
+	go.etcd.io/etcd/client/v3 v3.7.3 // the client of the etcd backend, also for what tests and benchmarks do by hand
 	go.opentelemetry.io/otel v1.47.0 // attributes and codes in the tests of package otellock
 	go.opentelemetry.io/otel/sdk v1.47.0 // records what package otellock is tested by
 	go.opentelemetry.io/otel/sdk/metric v1.47.0 // likewise
+	google.golang.org/grpc v1.83.2 // options of that client
 )
 
 require (
@@ -85,10 +87,8 @@ require (
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
-	go.etcd.io/etcd/client/v3 v3.7.3
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
-	google.golang.org/grpc v1.83.2
 	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

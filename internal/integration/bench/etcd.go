@@ -110,13 +110,14 @@ func (p *etcdProcess) floorOnce(ctx context.Context, key string, g *guard) error
 	return errors.Join(g.enter(0), g.leave(), p.floorRelease(ctx, key, revision))
 }
 
-// peerOnce does so with the lock of etcd's own client.
-func (p *etcdProcess) peerOnce(ctx context.Context, key string, g *guard) error {
+// peerOnce does so with the lock of etcd's own client, without a guard: it lets two
+// goroutines of one session in.
+func (p *etcdProcess) peerOnce(ctx context.Context, key string, _ *guard) error {
 	m := concurrency.NewMutex(p.peer, key)
 	if err := m.Lock(ctx); err != nil {
 		return err
 	}
-	return errors.Join(g.enter(0), g.leave(), m.Unlock(ctx))
+	return m.Unlock(ctx)
 }
 
 // onEtcd measures alone, busy and hand-over there. A hand-over has one waiter in a
@@ -167,100 +168,4 @@ func etcdBusy(ctx context.Context, p plan, proc, _ *etcdProcess) ([]line, error)
 		&ours, &floor)
 	figure := fmt.Sprintf("acquire + release, %d goroutines, %d keys", busyWorkers, p.keys)
 	return []line{compared(figure, &ours, &floor).atMost(1.05)}, err
-}
-
-func etcdHandOver(ctx context.Context, p plan, a, b *etcdProcess) ([]line, error) {
-	var ours, floor record
-	err := interleave(ctx, p, etcdHandOvers(&ours, a, b), etcdSequences(&floor, a, b), &ours, &floor)
-	p99 := line{Figure: "hand-over, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()}
-	return []line{
-		compared("hand-over, p50", &ours, &floor).atMost(0.9),
-		p99,
-		line{Figure: "hand-over, p99 by p50", Ours: ours.p99() / quantile(ours.all, 0.5)}.atMost(3),
-	}, err
-}
-
-// etcdHandOvers lets a hold and b wait.
-func etcdHandOvers(r *record, a, b *etcdProcess) side {
-	type grant struct {
-		lease *distlock.Lease
-		err   error
-		at    time.Time
-	}
-	var g guard
-	once := func(ctx context.Context) (time.Duration, error) {
-		l, err := a.lock.Acquire(ctx, handOverKey)
-		if err != nil {
-			return 0, err
-		}
-		if err := g.enter(l.Token()); err != nil {
-			return 0, err
-		}
-		granted := make(chan grant, 1)
-		go func() { // ends with the grant, which is awaited
-			l, err := b.lock.Acquire(ctx, handOverKey)
-			granted <- grant{l, err, time.Now()}
-		}()
-		err = a.queued(ctx, handOverKey, 2)
-		time.Sleep(hold)
-		err = errors.Join(err, g.leave())
-		start := time.Now()
-		err = errors.Join(err, l.Release(ctx))
-		next := <-granted
-		if err = errors.Join(err, next.err); err != nil {
-			return 0, err
-		}
-		return next.at.Sub(start), errors.Join(g.enter(next.lease.Token()), g.leave(), next.lease.Release(ctx))
-	}
-	return etcdTimes(r, once)
-}
-
-// etcdSequences lets a release and b acquire, one after the other.
-func etcdSequences(r *record, a, b *etcdProcess) side {
-	var g guard
-	return etcdTimes(r, func(ctx context.Context) (time.Duration, error) {
-		revision, err := a.floorAcquire(ctx, handOverFloor)
-		if err = errors.Join(err, g.enter(0)); err != nil {
-			return 0, err
-		}
-		time.Sleep(hold)
-		err = g.leave()
-		start := time.Now()
-		err = errors.Join(err, a.floorRelease(ctx, handOverFloor, revision))
-		revision, aerr := b.floorAcquire(ctx, handOverFloor)
-		took := time.Since(start)
-		return took, errors.Join(err, aerr, g.enter(0), g.leave(), b.floorRelease(ctx, handOverFloor, revision))
-	})
-}
-
-// etcdTimes returns a side that notes what once measures.
-func etcdTimes(r *record, once func(context.Context) (time.Duration, error)) side {
-	return func(ctx context.Context, d time.Duration) error {
-		var all []float64
-		for start := time.Now(); time.Since(start) < d; {
-			took, err := once(ctx)
-			if err != nil {
-				return err
-			}
-			all = append(all, float64(took))
-		}
-		r.times(all)
-		return nil
-	}
-}
-
-// queued waits until n hold or wait for key.
-func (p *etcdProcess) queued(ctx context.Context, key string, n int64) error {
-	for start := time.Now(); ; {
-		r, err := p.cli.Get(ctx, etcdlock.DefaultPrefix+key+"/", clientv3.WithPrefix(), clientv3.WithCountOnly())
-		switch {
-		case err != nil || r.Count == n:
-			return err
-		case time.Since(start) > settleBound:
-			return errors.New("the waiter does not wait")
-		}
-		if err := sleep(ctx, hold/10); err != nil {
-			return err
-		}
-	}
 }

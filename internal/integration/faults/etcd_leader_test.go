@@ -106,7 +106,7 @@ func TestEtcdMemberIsCutOffWithItsClients(t *testing.T) {
 // is over.
 func TestEtcdRenewsThroughAnotherMember(t *testing.T) {
 	t.Parallel()
-	const ttl = 3 * time.Second
+	const ttl = 6 * time.Second
 	e := servers.Start(t, servers.EtcdTrio)
 	endpoints := e.Addrs()
 	for i, m := range e.Members {
@@ -129,7 +129,7 @@ func TestEtcdRenewsThroughAnotherMember(t *testing.T) {
 					}
 				}
 			})
-			staysValid(t, 4*ttl, "with a member that has fallen silent", l)
+			staysValid(t, 2*ttl, "with a member that has fallen silent", l)
 			stop()
 			asking.Wait()
 			t.Logf("%d of %d other requests were answered", answered, asked)

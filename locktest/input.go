@@ -99,7 +99,7 @@ func wrappedErrors(r *row) {
 	ended, cancel := context.WithCancel(r.ctx)
 	cancel()
 	_, held := b.TryAcquire(r.within(r.patience()), r.key)
-	_, waited := b.Acquire(r.within(slack/10), r.key)
+	_, waited := b.Acquire(r.within(slack), r.key)
 	_, cancelled := b.Acquire(ended, r.key)
 	_, invalid := b.Acquire(r.within(r.patience()), r.key, distlock.WithTTL(0))
 	r.release(l)

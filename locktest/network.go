@@ -150,7 +150,7 @@ func waitOverOutage(r *row) {
 	b := r.lasting()
 	l := r.acquire(b, r.key)
 	results := r.wait(r.ctx, a, r.key)
-	r.throughout(slack/5, func() error { return l.Err() })
+	r.throughout(slack, func() error { return l.Err() })
 	link.Swallow()
 	r.release(l)
 	r.throughout(slack/2, func() error { return nil })

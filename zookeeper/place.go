@@ -23,29 +23,30 @@ func (s *session) place(ctx context.Context, r request) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch err := s.await(ctx, b); {
+	none, err := s.await(ctx, b)
+	switch {
 	case err == nil:
 		return n, nil
-	case b != nil && err == b.err && b.none:
+	case none:
 		s.forget(n)
 		return nil, distlock.Refused(explain(err))
-	default:
-		return nil, s.judge(err)
 	}
+	return nil, s.judge(err)
 }
 
-// await waits for the end of b and returns its outcome. A nil birth is over.
-func (s *session) await(ctx context.Context, b *birth) error {
+// await waits for the end of b and returns its outcome: nil if the node is there,
+// and with an error whether it certainly is not. A nil birth is over.
+func (s *session) await(ctx context.Context, b *birth) (none bool, err error) {
 	if b == nil {
-		return nil
+		return false, nil
 	}
 	select {
 	case <-b.done:
-		return b.err
+		return b.none, b.err
 	case <-s.over:
-		return s.why()
+		return false, s.why()
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 }
 
@@ -112,12 +113,11 @@ func (s *session) find(r request) (string, error) {
 // remove deletes n's node, whatever is known of it. It returns nil if it did,
 // ErrLost if there was none, and another error if it cannot tell.
 func (s *session) remove(ctx context.Context, n *node) error {
-	b := s.discard(n)
-	err := s.await(ctx, b)
+	none, err := s.await(ctx, s.discard(n))
 	switch {
 	case err == nil:
 		err = s.deleteNode(ctx, n)
-	case b != nil && err == b.err && b.none:
+	case none:
 		err = distlock.ErrLost
 	}
 	if err == nil || err == distlock.ErrLost {

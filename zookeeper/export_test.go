@@ -14,7 +14,7 @@ var (
 	Before      = before
 	OwnerOf     = ownerOf
 	Predecessor = func(parent, own string, names []string) (string, error) {
-		return predecessor(&node{parent: parent, path: parent + "/" + own}, names)
+		return predecessor(&node{path: parent + "/" + own}, names)
 	}
 )
 

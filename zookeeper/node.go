@@ -1,42 +1,61 @@
 package zookeeper
 
-import "github.com/distlock-go/distlock"
+import (
+	"strings"
+
+	"github.com/distlock-go/distlock"
+)
 
 // A node is an owner's place in the queue of a key, or the attempt to get one.
+// While a lock is held there is no more of it here than this.
 type node struct {
-	owner  distlock.Owner
-	parent string
+	owner distlock.Owner
 
-	// done is closed when the outcome below is known as far as it can be.
-	done chan struct{}
-	path string // there is one; else err
-	err  error
-	none bool // there certainly is none
-
-	// Guarded by session.mu.
-	unwanted bool          // is to go: nothing more may be created
-	asked    bool          // its deletion was sent without an answer
-	held     bool          // handed out as a Hold
-	gone     bool          // deleted, and not by us
-	wake     chan struct{} // of one that waits; closed when it is gone
+	// Guarded by session.mu, up to wake.
+	unwanted bool   // is to go: nothing more may be created
+	asked    bool   // its deletion was sent without an answer
+	held     bool   // handed out as a Hold
+	gone     bool   // deleted, and not by us
+	birth    *birth // nil once the node is known to be there
 	token    distlock.Token
+	wake     chan struct{} // of one that waits; closed when it is gone
+
+	path string // set once, at the end of birth
 }
 
-// begin returns the node of the request's owner, whose creation it begins if
-// this is the first time.
-func (s *session) begin(r request) (*node, error) {
+// A birth is a node's creation, under way or failed.
+type birth struct {
+	request
+	done chan struct{} // closed when the outcome is known as far as it can be
+	err  error         // set before that; nil if the node is there
+	none bool          // it certainly is not
+}
+
+// parent returns the path of the node that n is below.
+func (n *node) parent() string { return n.path[:strings.LastIndexByte(n.path, '/')] }
+
+// begin returns the node of the request's owner and its birth, which it begins
+// if this is the first time.
+func (s *session) begin(r request) (*node, *birth, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cause != nil {
-		return nil, s.whyLocked()
+		return nil, nil, s.whyLocked()
 	}
 	n := s.nodes[r.owner]
 	if n == nil {
-		n = &node{owner: r.owner, parent: r.parent, done: make(chan struct{})}
+		n = &node{owner: r.owner, birth: &birth{request: r, done: make(chan struct{})}}
 		s.nodes[r.owner] = n
-		go s.create(n, r.holder)
+		go s.create(n, n.birth)
 	}
-	return n, nil
+	return n, n.birth, nil
+}
+
+// born ends n's birth at path.
+func (s *session) born(n *node, path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n.path, n.birth = path, nil
 }
 
 // A request is for a place in the queue below parent.
@@ -80,11 +99,12 @@ func (s *session) isUnwanted(n *node) bool {
 	return n.unwanted
 }
 
-// discard makes n one that nobody wants.
-func (s *session) discard(n *node) {
+// discard makes n one that nobody wants, and returns its birth unless that is over.
+func (s *session) discard(n *node) *birth {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	n.unwanted = true
-	s.mu.Unlock()
+	return n.birth
 }
 
 // forget drops n, about which everything is known.

@@ -1,87 +1,92 @@
 package zookeeper
 
 import (
+	"hash/maphash"
 	"strings"
 	"sync"
 
 	"github.com/go-zookeeper/zk"
 )
 
-// maxParents bounds how many parents are remembered. At about 150 bytes each
-// that is under a megabyte.
-const maxParents = 4096
+// maxParents bounds how many parents are remembered: under half a megabyte.
+const maxParents = 16384
 
-// parents remembers which parents were there lately, so that those cost
-// nothing more. That one is remembered promises nothing: the server removes
-// containers that are empty.
+// parents remembers which parents were there lately, so that those cost nothing
+// more. That one is remembered promises nothing: the server removes containers
+// that are empty. So a hash will do.
 type parents struct {
+	seed  maphash.Seed
 	mu    sync.Mutex // guards known
-	known map[string]struct{}
+	known map[uint64]struct{}
+}
+
+func newParents() *parents {
+	return &parents{seed: maphash.MakeSeed(), known: make(map[uint64]struct{})}
 }
 
 func (p *parents) has(path string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, ok := p.known[path]
+	_, ok := p.known[maphash.String(p.seed, path)]
 	return ok
 }
 
 func (p *parents) add(path string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.known == nil || len(p.known) >= maxParents {
-		p.known = make(map[string]struct{})
+	if len(p.known) >= maxParents {
+		clear(p.known)
 	}
-	p.known[path] = struct{}{}
+	p.known[maphash.String(p.seed, path)] = struct{}{}
 }
 
 func (p *parents) drop(path string) {
 	p.mu.Lock()
-	delete(p.known, path)
+	delete(p.known, maphash.String(p.seed, path))
 	p.mu.Unlock()
 }
 
 // maxParentTries is how often a parent may vanish before the node is in it.
 const maxParentTries = 5
 
-// put creates a node for n, and its parent if that is missing, and returns the
-// node's path.
-func (s *session) put(n *node, data []byte) (path string, err error) {
-	known := &s.backend.parents
+// put creates a node, and its parent if that is missing, and returns the node's
+// path.
+func (s *session) put(r request) (path string, err error) {
+	known := s.backend.parents
 	for range maxParentTries {
-		if known.has(n.parent) {
-			path, err = s.putNode(n, data)
+		if known.has(r.parent) {
+			path, err = s.putNode(r)
 		} else {
-			path, err = s.putBoth(n, data)
+			path, err = s.putBoth(r)
 		}
 		if err != zk.ErrNoNode {
 			return path, err
 		}
-		known.drop(n.parent)
+		known.drop(r.parent)
 	}
 	return path, err
 }
 
-func (s *session) putNode(n *node, data []byte) (string, error) {
-	return s.zk.Create(n.parent+"/"+prefix(n.owner), data, zk.FlagEphemeralSequential, s.backend.opts.ACL)
+func (s *session) putNode(r request) (string, error) {
+	return s.zk.Create(r.parent+"/"+prefix(r.owner), []byte(r.holder), zk.FlagEphemeralSequential, s.backend.opts.ACL)
 }
 
 // putBoth sends the creation of the parent and that of the node one behind the
 // other, which is one round trip. Should they overtake each other the node has
 // no parent, and is put again.
-func (s *session) putBoth(n *node, data []byte) (path string, err error) {
+func (s *session) putBoth(r request) (path string, err error) {
 	done := make(chan struct{})
 	go func() { // starts while we wait for the parent, ends with the answer
 		defer close(done)
-		path, err = s.putNode(n, data)
+		path, err = s.putNode(r)
 	}()
-	parentErr := s.putParent(n.parent)
+	parentErr := s.putParent(r.parent)
 	<-done
 	if err == zk.ErrNoNode && parentErr != nil {
 		return "", parentErr
 	}
 	if err == nil || parentErr == nil {
-		s.backend.parents.add(n.parent)
+		s.backend.parents.add(r.parent)
 	}
 	return path, err
 }

@@ -19,78 +19,86 @@ var errGone = errors.New("the lock's node was deleted")
 // finds the one that it has. On failure there may be one, unless the error is a
 // Refused one; remove finds out.
 func (s *session) place(ctx context.Context, r request) (*node, error) {
-	n, err := s.begin(r)
+	n, b, err := s.begin(r)
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case <-n.done:
-	case <-s.over:
-		return nil, s.why()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	none, err := s.await(ctx, b)
 	switch {
-	case n.path != "":
+	case err == nil:
 		return n, nil
-	case n.none:
+	case none:
 		s.forget(n)
-		return nil, distlock.Refused(explain(n.err))
+		return nil, distlock.Refused(explain(err))
 	}
-	return nil, s.judge(n.err)
+	return nil, s.judge(err)
+}
+
+// await waits for the end of b and returns its outcome: nil if the node is there,
+// and with an error whether it certainly is not. A nil birth is over.
+func (s *session) await(ctx context.Context, b *birth) (none bool, err error) {
+	if b == nil {
+		return false, nil
+	}
+	select {
+	case <-b.done:
+		return b.none, b.err
+	case <-s.over:
+		return false, s.why()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 }
 
 // create carries the creation of n out. It runs in a goroutine of its own, as
 // nobody else can tell when the request has left, and ends with the session at
 // the latest.
-func (s *session) create(n *node, holder string) {
-	defer close(n.done)
+func (s *session) create(n *node, b *birth) {
+	defer close(b.done)
 	for {
 		if s.isUnwanted(n) {
-			n.err, n.none = errUnwanted, true
+			b.err, b.none = errUnwanted, true
 			return
 		}
-		n.path, n.err = s.put(n, []byte(holder))
-		if n.err == nil {
-			return
-		}
-		if !isBroken(n.err) {
-			n.none = isAnswer(n.err)
-			return
-		}
-		path, err := s.find(n)
-		for (isBroken(err) || err == zk.ErrNoServer) && !s.isOver() { // which comes once a second
-			path, err = s.find(n)
+		path, err := s.put(b.request)
+		if isBroken(err) {
+			path, err = s.find(b.request)
+			for (isBroken(err) || err == zk.ErrNoServer) && !s.isOver() { // which comes once a second
+				path, err = s.find(b.request)
+			}
+			b.none = false
+		} else if err != nil {
+			b.none = isAnswer(err)
 		}
 		switch {
 		case err != nil:
-			n.err = err // unknown
+			b.err = err
 			return
 		case path != "":
-			n.path, n.err = path, nil
+			s.born(n, path)
 			return
 		}
 	}
 }
 
-// find returns the path of the node that a lost reply has left to n, or "". It is
-// on another connection than the request, which the servers carry out before or
-// never. The sync is for one that another member of the ensemble has carried out.
-// A node of an earlier session is not n's: it is about to go.
-func (s *session) find(n *node) (string, error) {
-	if _, err := s.zk.Sync(n.parent); err != nil {
+// find returns the path of the node that a lost reply has left to the owner, or "".
+// It is on another connection than the request, which the servers carry out before
+// or never. The sync is for one that another member of the ensemble has carried
+// out. A node of an earlier session does not count: it is about to go.
+func (s *session) find(r request) (string, error) {
+	if _, err := s.zk.Sync(r.parent); err != nil {
 		return "", err
 	}
-	names, _, err := s.zk.Children(n.parent)
+	names, _, err := s.zk.Children(r.parent)
 	if err != nil && err != zk.ErrNoNode {
 		return "", err
 	}
-	guid := prefix(n.owner)
+	guid := prefix(r.owner)
 	for _, name := range names {
 		if !strings.HasPrefix(name, guid) {
 			continue
 		}
-		path := n.parent + "/" + name
+		path := r.parent + "/" + name
 		there, stat, err := s.zk.Exists(path)
 		if err != nil {
 			return "", err
@@ -105,25 +113,17 @@ func (s *session) find(n *node) (string, error) {
 // remove deletes n's node, whatever is known of it. It returns nil if it did,
 // ErrLost if there was none, and another error if it cannot tell.
 func (s *session) remove(ctx context.Context, n *node) error {
-	s.discard(n)
-	select {
-	case <-n.done:
-	case <-s.over:
-		return s.why()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	err := s.judge(n.err)
+	none, err := s.await(ctx, s.discard(n))
 	switch {
-	case n.path != "":
+	case err == nil:
 		err = s.deleteNode(ctx, n)
-	case n.none:
+	case none:
 		err = distlock.ErrLost
 	}
 	if err == nil || err == distlock.ErrLost {
 		s.forget(n)
 	}
-	return err
+	return s.judge(err)
 }
 
 // deleteNode deletes n's node. One that is not there counts as deleted if an

@@ -77,7 +77,7 @@ func (s *session) look(ctx context.Context, n *node) (before string, err error) 
 		}()
 	}
 	names, err := retry(ctx, s, func() ([]string, error) {
-		names, _, err := s.zk.Children(n.parent)
+		names, _, err := s.zk.Children(n.parent())
 		return names, err
 	})
 	if stat != nil {
@@ -101,7 +101,8 @@ func (s *session) look(ctx context.Context, n *node) (before string, err error) 
 
 // predecessor returns the path of the node before n among names.
 func predecessor(n *node, names []string) (path string, err error) {
-	own := n.path[len(n.parent)+1:]
+	parent := n.parent()
+	own := n.path[len(parent)+1:]
 	mine, _ := sequence(own)
 	name, last, there := "", int32(0), false
 	for _, other := range names {
@@ -116,7 +117,7 @@ func predecessor(n *node, names []string) (path string, err error) {
 	case name == "":
 		return "", nil
 	}
-	return n.parent + "/" + name, nil
+	return parent + "/" + name, nil
 }
 
 // grant hands n out, unless it has been deleted since it was seen.

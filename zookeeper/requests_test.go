@@ -3,10 +3,12 @@ package zookeeper_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/distlock-go/distlock"
 	zklock "github.com/distlock-go/distlock/zookeeper"
@@ -20,8 +22,10 @@ const (
 // A tap notes the kinds of the requests that leave over its connections, pings and
 // probes apart.
 type tap struct {
-	mu    sync.Mutex // guards kinds
-	kinds []int
+	mu          sync.Mutex // guards all below
+	kinds       []int
+	probes      int
+	connections int
 }
 
 type tapped struct {
@@ -35,6 +39,9 @@ func (t *tap) dial(ctx context.Context, network, address string) (net.Conn, erro
 	if err != nil {
 		return nil, err
 	}
+	t.mu.Lock()
+	t.connections++
+	t.mu.Unlock()
 	return &tapped{Conn: c, tap: t}, nil
 }
 
@@ -44,11 +51,15 @@ func (c *tapped) Write(p []byte) (int, error) {
 		kind = int(int32(binary.BigEndian.Uint32(p[8:])))
 	}
 	c.spoken = true
-	if kind != ping && kind != sync9 {
-		c.tap.mu.Lock()
+	c.tap.mu.Lock()
+	switch kind {
+	case ping:
+	case sync9:
+		c.tap.probes++
+	default:
 		c.tap.kinds = append(c.tap.kinds, kind)
-		c.tap.mu.Unlock()
 	}
+	c.tap.mu.Unlock()
 	return c.Conn.Write(p)
 }
 
@@ -108,4 +119,57 @@ func TestCostsInRequests(t *testing.T) {
 	}
 	costs("a refusal", create, remove, getData, children)
 	give(holder)
+}
+
+// However many locks a session holds, it is renewed once each third of the TTL, over one
+// connection.
+func TestHeldLeasesAreRenewedTogether(t *testing.T) {
+	t.Parallel()
+	const (
+		ttl    = 6 * time.Second
+		leases = 1000
+	)
+	s := newSpace(t)
+	wire := new(tap)
+	renewals := make(chan struct{}, 1000)
+	c := s.client(s.backend(func(o *zklock.Options) { o.Dial = wire.dial }), distlock.WithTTL(ttl),
+		distlock.WithTrace(&distlock.Trace{Renewed: func(distlock.RenewInfo) { renewals <- struct{}{} }}))
+	var held []*distlock.Lease
+	for i := range leases {
+		l, err := c.Acquire(within(t, bound), fmt.Sprint(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, l)
+	}
+	wire.mu.Lock()
+	before := wire.probes
+	wire.kinds = nil
+	wire.mu.Unlock()
+	for len(renewals) > 0 {
+		<-renewals
+	}
+	for range 3 {
+		select {
+		case <-renewals:
+		case <-time.After(ttl):
+			t.Fatal("no renewal within a TTL")
+		}
+	}
+	for _, l := range held {
+		if !l.Valid() {
+			t.Fatalf("a lease was lost: %v", l.Err())
+		}
+	}
+	if others := wire.sent(); len(others) > 0 {
+		t.Errorf("%d requests other than probes, of the kinds %v", len(others), others[:1])
+	}
+	wire.mu.Lock()
+	defer wire.mu.Unlock()
+	if n := wire.probes - before; n < 2 || n > 4 {
+		t.Errorf("%d probes for three renewals of %d leases", n, leases)
+	}
+	if wire.connections != 1 {
+		t.Errorf("%d connections", wire.connections)
+	}
 }

@@ -100,7 +100,7 @@ func (s *session) watchAgain() {
 	var paths []string
 	s.mark(func() {
 		for _, n := range s.nodes {
-			if n.token != 0 {
+			if n.birth == nil {
 				paths = append(paths, n.path)
 			}
 		}

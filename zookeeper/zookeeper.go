@@ -59,7 +59,7 @@ type Auth struct {
 type Backend struct {
 	servers []string
 	opts    Options
-	parents parents
+	parents *parents
 }
 
 var _ distlock.Backend = (*Backend)(nil)
@@ -70,7 +70,7 @@ var _ distlock.Backend = (*Backend)(nil)
 // and connects to nothing: distlock.New checks, and each client's sessions
 // have connections of their own.
 func New(servers []string, o *Options) *Backend {
-	b := &Backend{servers: slices.Clone(servers)}
+	b := &Backend{servers: slices.Clone(servers), parents: newParents()}
 	if o != nil {
 		b.opts = *o
 	}

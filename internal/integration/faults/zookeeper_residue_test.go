@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"testing"
 	"time"
@@ -60,6 +61,27 @@ func TestZooKeeperFailedTriesLeaveNothing(t *testing.T) {
 	release(t, holder)
 	eventually(t, bound, "no node is left", func() bool { return k.figure("zk_ephemerals_count") == 0 })
 	eventually(t, bound, "no watch is left", func() bool { return k.figure("zk_watch_count") == 0 })
+}
+
+// Stands for: a goroutine, a connection or a blocking request for each lock that is held.
+func TestZooKeeperHeldLeasesAddNothing(t *testing.T) {
+	// Not parallel: it counts the goroutines of the process.
+	s := servers.Start(t, servers.ZooKeeper)
+	k := newKeeper(t, s.Addr())
+	locks := k.locks(20 * time.Second)
+	acquire(t, locks, "held-first")
+	connections, goroutines := k.figure("zk_num_alive_connections"), runtime.NumGoroutine()
+	const n = 1000
+	for i := range n {
+		acquire(t, locks, fmt.Sprint("held-", i))
+	}
+	if got := k.figure("zk_num_alive_connections"); got != connections {
+		t.Errorf("%d connections for %d leases, %d for one", got, n, connections)
+	}
+	eventually(t, bound, "there are no more goroutines", func() bool { return runtime.NumGoroutine() <= goroutines })
+	if got := k.figure("zk_ephemerals_count"); got != n+1 {
+		t.Errorf("%d nodes for %d leases", got, n+1)
+	}
 }
 
 // A residual is what failed tries could leave.

@@ -113,6 +113,9 @@ func (k *keeper) parent(key string) string { return k.root + "/" + key }
 // nodes returns what the server has of the lock of key.
 func (k *keeper) nodes(key string) []string {
 	k.Helper()
+	if _, err := k.admin.Sync("/"); err != nil { // what the server behind admin has may be old
+		k.Fatal(err)
+	}
 	names, _, err := k.admin.Children(k.parent(key))
 	if err != nil && err != zk.ErrNoNode {
 		k.Fatal(err)

@@ -124,7 +124,8 @@ func (l *Lease) outcome() error {
 	return nil
 }
 
-// sendRelease waits for a renewal under way and then asks the server.
+// sendRelease waits for a renewal under way and then asks the server, twice if
+// the first answer says nothing and there is time.
 func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
 	if inflight != nil {
 		select {
@@ -133,9 +134,20 @@ func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
 			return errBusy
 		}
 	}
+	err := l.ask(ctx, false)
+	if err != nil && !errors.Is(err, ErrLost) && ctx.Err() == nil {
+		err = l.ask(ctx, true) // most often it was a connection that had died
+	}
+	return err
+}
+
+// ask makes one request, if there is still somebody to ask. Again says that one
+// before it may have been carried out.
+func (l *Lease) ask(ctx context.Context, again bool) error {
 	c := l.client
 	c.mu.Lock()
 	err := l.outcome() // Close may have given up waiting for us
+	l.sent = l.sent || again
 	c.mu.Unlock()
 	if err != nil {
 		return err

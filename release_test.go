@@ -282,3 +282,19 @@ func TestReleaseTouchesNoLaterLease(t *testing.T) {
 		}
 	})
 }
+
+// A release that was carried out without an answer is found to be so at once.
+func TestReleaseWhoseReplyIsLostIsAskedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := memory.New()
+		c := newClient(t, b)
+		l := acquire(t, c, "k")
+		var once sync.Once
+		b.SetHooks(memory.Hooks{After: on(memory.Release, func(ctx context.Context) (err error) {
+			once.Do(func() { err = netDown(ctx) })
+			return err
+		})})
+		is(t, "Release", l.Release(t.Context()), nil)
+		is(t, "Release again", l.Release(t.Context()), distlock.ErrReleased)
+	})
+}

@@ -121,12 +121,6 @@ func (s *session) acquireBy(ctx context.Context, r distlock.Request, whole bool)
 // Release deletes the lock and wakes who waits, in one round trip.
 func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	err := s.release(ctx, h)
-	if (isBroken(err) || errors.Is(err, errStalled)) && ctx.Err() == nil {
-		// Sent again. If there is nothing now, the first copy may have done it.
-		if again := s.release(ctx, h); again == nil {
-			err = nil
-		}
-	}
 	if g, ok := h.State.(*grant); ok && g.twice && (err == nil || errors.Is(err, distlock.ErrLost)) {
 		s.forget(h)
 	}

@@ -146,11 +146,26 @@ func connectionsReset(r *row) {
 }
 
 func waitOverOutage(r *row) {
-	a, link := r.linked(r.long())
+	told := make(chan struct{}, 1)
+	a, link := r.linked(r.long(), distlock.WithTrace(&distlock.Trace{
+		Attempted: func(_ context.Context, i distlock.AttemptInfo) {
+			if errors.Is(i.Err, distlock.ErrHeld) {
+				select {
+				case told <- struct{}{}:
+				default:
+				}
+			}
+		},
+	}))
 	b := r.lasting()
 	l := r.acquire(b, r.key)
 	results := r.wait(r.ctx, a, r.key)
-	r.throughout(slack, func() error { return l.Err() })
+	select {
+	case <-told: // or the outage ends the call and not the wait
+	case <-time.After(r.patience()):
+		r.Fatalf("a waiter is not told that the key is held")
+	}
+	r.throughout(slack/5, func() error { return l.Err() })
 	link.Swallow()
 	r.release(l)
 	r.throughout(slack/2, func() error { return nil })

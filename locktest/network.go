@@ -16,6 +16,7 @@ func (r *row) again() time.Duration { return soon + r.h.Reconnect }
 func acquireReplyLost(r *row) {
 	a, link := r.linked(r.long())
 	b := r.lasting()
+	r.release(r.acquire(a, r.key+"/warm-up"))
 	for name, f := range acquirers(a) {
 		key := r.key + "/" + name
 		link.SwallowReplies()
@@ -67,20 +68,16 @@ func cutOffCallsEnd(r *row) {
 	r.release(r.acquire(a, r.key))
 	link.Swallow()
 	for name, f := range acquirers(a) {
-		key := r.key + "/" + name // one of which the outcome is unknown may count as held
 		start := time.Now()
 		var err error
-		r.returns(name+" over a dead network", r.patience(), func() { _, err = f(r.within(slack/2), key) })
+		r.returns(name+" over a dead network", r.patience(), func() { _, err = f(r.within(slack/2), r.key) })
 		r.is(name+" over a dead network", err, context.DeadlineExceeded)
 		if took := time.Since(start); took > soon {
 			r.Errorf("%s returned %v after the end of its ctx", name, took-slack/2)
 		}
 	}
-	b := r.lasting()
-	for name := range acquirers(a) {
-		if !r.Failed() {
-			r.free(b, r.key+"/"+name, soon) // nothing of it arrived
-		}
+	if b := r.lasting(); !r.Failed() {
+		r.free(b, r.key, soon) // nothing of it arrived
 	}
 }
 
@@ -151,21 +148,22 @@ func connectionsReset(r *row) {
 func waitOverOutage(r *row) {
 	told := make(chan struct{}, 1)
 	a, link := r.linked(r.long(), distlock.WithTrace(&distlock.Trace{
-		Attempted: func(context.Context, distlock.AttemptInfo) {
-			select {
-			case told <- struct{}{}:
-			default:
+		Attempted: func(_ context.Context, i distlock.AttemptInfo) {
+			if errors.Is(i.Err, distlock.ErrHeld) {
+				select {
+				case told <- struct{}{}:
+				default:
+				}
 			}
 		},
 	}))
 	b := r.lasting()
-	r.release(r.acquire(a, r.key+"/warm-up")) // the outage is to strike the wait, not the connecting
 	l := r.acquire(b, r.key)
 	results := r.wait(r.ctx, a, r.key)
 	select {
-	case <-told: // that the key is held: what fails before ends an Acquire
+	case <-told: // or the outage ends the call and not the wait
 	case <-time.After(r.patience()):
-		r.Fatal("Acquire makes no attempt")
+		r.Fatalf("a waiter is not told that the key is held")
 	}
 	r.throughout(slack/5, func() error { return l.Err() })
 	link.Swallow()

@@ -46,7 +46,7 @@ func harness(t *testing.T, addrs []string) locktest.Harness {
 		TTL:       ttl,
 		Expiry:    2*ttl + ttl/2, // the servers keep a session for twice its TTL
 		LockDelay: 500 * time.Millisecond,
-		Parallel:  8, // two cores have this and the servers to run
+		Parallel:  4, // two cores have this and the servers to run
 		Backend: func(t testing.TB) distlock.Backend {
 			return prompt{consullock.New(dial(t, turn()), opts)}
 		},

@@ -21,10 +21,12 @@
 // new leader lets all sessions begin anew. Two things end a session before its
 // TTL, and the key may then be granted before the old holder's deadline: an
 // operator who destroys the session, and the end of its node in the catalog
-// (force-leave, deregistration, or autopilot when it removes a server that died).
-// The lock-delay then keeps the next holder out; with one as long as the TTL,
-// the deadline holds in these cases too. A resource that is fenced needs none.
-// Sessions belong to the node of the agent that is asked, or to Options.Node.
+// (force-leave, deregistration, autopilot when it removes a server that died, or
+// servers that all crashed at once and come back without knowing of it). The
+// lock-delay then keeps the next holder out; one as long as the TTL makes the
+// deadline hold, unless an election follows at once. A resource that is fenced
+// needs none. Sessions belong to the node of the agent that is asked, or to
+// Options.Node.
 //
 // An entry that somebody deletes by hand frees its key. The holder learns of it
 // when it releases the lease, not before.
@@ -39,8 +41,8 @@
 // election lets that begin anew. The lock-delay follows the end of a session
 // that held the key; a release has none. It is 15 s where
 // distlock.WithLockDelay says nothing, as Consul has it, and WithLockDelay(0)
-// turns it off. Consul keeps the delay in the leader's memory, and an election
-// ends it early; what is said above of deadlines holds nevertheless.
+// turns it off. Consul keeps the delay in the leader's memory, so an election
+// ends it early.
 //
 // With the shortest TTL of 10 s and no lock-delay that is 21 s. Servers whose
 // session_ttl_min is lower allow less: see Options.MinTTL.
@@ -74,7 +76,8 @@
 //
 // A Backend has at most 32 requests and 64 blocking queries under way; keys
 // beyond these are waited for by polling. An agent takes 200 connections from
-// one address (http_max_conns_per_client). net/http keeps as many idle ones as
+// one address (http_max_conns_per_client). A time-out of the http.Client under
+// 10 s cuts the queries short, and waiters poll. net/http keeps as many idle ones as
 // Config.Transport.MaxIdleConnsPerHost says, by default the number of processors
 // and one; programs with more acquires at a time are faster with more.
 //

@@ -32,8 +32,10 @@ func TestHeldLetsTheHolderWriteAndNobodyElse(t *testing.T) {
 	resource := opts.Prefix + "=resource"
 	a, b := locks(t, consullock.New(connect(t), opts)), locks(t, consullock.New(connect(t), opts))
 	first := acquire(t, a, "k")
-	if !write(t, admin, resource, first) || !write(t, admin, resource, first) {
-		t.Error("the holder could not write")
+	for range 2 { // a write moves nothing of the lock's
+		if !write(t, admin, resource, first) {
+			t.Error("the holder could not write")
+		}
 	}
 	entry := entryOf(t, admin, opts, "k")
 	if _, err := admin.Session().Destroy(entry.Session, nil); err != nil { // behind the holder's back

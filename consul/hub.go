@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/consul/api"
 )
 
 const (
@@ -21,12 +23,14 @@ const (
 // one blocking query for each key that is waited for.
 type hub struct {
 	backend *Backend
+	own     string // the session's id
 	ctx     context.Context
 	cancel  context.CancelFunc
 	active  sync.WaitGroup // goroutines of topics
 
 	mu     sync.Mutex // guards all below
 	topics map[string]*topic
+	swept  time.Time
 }
 
 // A topic is one entry. Guarded by hub.mu.
@@ -46,8 +50,8 @@ type topic struct {
 
 type watcher struct{ wake func() }
 
-func newHub(b *Backend) *hub {
-	h := &hub{backend: b, topics: make(map[string]*topic)}
+func newHub(b *Backend, own string) *hub {
+	h := &hub{backend: b, own: own, topics: make(map[string]*topic)}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
 }
@@ -56,6 +60,7 @@ func newHub(b *Backend) *hub {
 func (h *hub) on(name string) *topic {
 	t := h.topics[name]
 	if t == nil {
+		h.sweep()
 		t = &topic{name: name, watchers: make(map[*watcher]struct{}), kick: make(chan struct{}, 1)}
 		h.topics[name] = t
 	}
@@ -136,7 +141,7 @@ func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) bool {
 		var held bool
 		err := h.backend.call(ctx, func() (err error) {
 			entry, at, err := h.backend.await(ctx, t.name, index, max(time.Until(end), time.Millisecond))
-			index, held = at, err == nil && h.note(t, isLocked(entry), at)
+			index, held = at, err == nil && h.note(t, entry, at)
 			return err
 		})
 		if held || err != nil || time.Until(end) < yieldPause {
@@ -149,24 +154,27 @@ func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) bool {
 	}
 }
 
-// note takes down what was read of t, and returns held.
-func (h *hub) note(t *topic, held bool, index uint64) bool {
+// note takes down what was read of t, and reports whether somebody has it.
+func (h *hub) note(t *topic, entry *api.KVPair, index uint64) bool {
+	held := entry != nil && entry.Session != ""
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.used = time.Now()
 	if index >= t.index || index == 0 { // not overtaken by another answer
 		t.index, t.held = index, held
 	}
-	if held {
+	if held && entry.Session != h.own {
 		t.seen = t.used
 	}
 	return held
 }
 
-// sweep forgets what has not been used for a while.
+// sweep forgets what has not been used for a while. h.mu is held.
 func (h *hub) sweep() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	if time.Since(h.swept) < memory {
+		return
+	}
+	h.swept = time.Now()
 	for name, t := range h.topics {
 		if len(t.watchers) == 0 && !t.listening && time.Since(t.used) > memory {
 			delete(h.topics, name)

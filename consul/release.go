@@ -2,6 +2,7 @@ package consul
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/distlock-go/distlock"
@@ -48,8 +49,15 @@ func (s *session) release(ctx context.Context, name string, r record) (freed boo
 	case r.token == 0 && ownerOf(entry) != r.owner.Text():
 		return false, nil // after a grant, whatever is in an entry of ours: somebody has changed it
 	}
-	return s.free(ctx, name, entry.ModifyIndex)
+	freed, err = s.free(ctx, name, entry.ModifyIndex)
+	if !freed && err == nil {
+		err = errMoved
+	}
+	return freed, err
 }
+
+// errMoved leaves it open whether there was something to release.
+var errMoved = errors.New("the entry was changed while it was looked at")
 
 // free deletes the entry if it has this index, and reports whether it had.
 func (s *session) free(ctx context.Context, name string, index uint64) (bool, error) {

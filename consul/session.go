@@ -23,7 +23,7 @@ func newSession(b *Backend, id string, t distlock.Terms) *session {
 	return &session{
 		backend: b, id: id, terms: t,
 		account: newAccount(),
-		hub:     newHub(b),
+		hub:     newHub(b, id),
 	}
 }
 
@@ -34,7 +34,6 @@ func (s *session) Lifetime() time.Duration { return s.terms.Lifetime() }
 // KeepAlive renews the session. The leader does so by its own clock, and
 // begins anew for all sessions when it is elected.
 func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.Instant, error) {
-	s.hub.sweep()
 	err := s.backend.renewSession(ctx, s.id)
 	if errors.Is(err, distlock.ErrLost) {
 		s.gone.Store(true)
@@ -51,14 +50,16 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	if err := ctx.Err(); err != nil {
 		return h, distlock.Refused(err)
 	}
-	h.State = s
 	token, again, err := s.account.claim(r.Key, r.Owner)
 	if err == nil && token == 0 {
 		a := attempt{session: s, request: r, name: s.name(r.Key), again: again}
 		token, err = a.run(ctx)
 	}
-	h.Token = token
-	return h, err
+	if err != nil {
+		return h, err
+	}
+	h.Token, h.State = token, s
+	return h, nil
 }
 
 // name is that of key's entry.

@@ -69,9 +69,9 @@ func (h *hub) listen(t *topic) {
 		entry, at, err := h.query(t.name, index)
 		switch {
 		case err != nil:
-			h.note(t, false, 0)
+			h.note(t, nil, 0)
 			h.pause(t, afterError)
-		case !h.note(t, isLocked(entry), at):
+		case !h.note(t, entry, at):
 			h.wake(t)
 			h.pause(t, lookAgain)
 		}
@@ -120,5 +120,3 @@ func (h *hub) pause(t *topic, d time.Duration) {
 	case <-h.ctx.Done():
 	}
 }
-
-func isLocked(entry *api.KVPair) bool { return entry != nil && entry.Session != "" }

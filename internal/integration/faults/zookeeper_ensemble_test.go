@@ -119,7 +119,7 @@ func TestZooKeeperEnsembleRestartsAsAWhole(t *testing.T) {
 	down := time.Now()
 	servers.Do(t, e.Start)
 	took := time.Since(down)
-	if took < ttl/4 { // longer than that there need not be a renewal in time
+	if took < ttl/2 { // longer than that there need not be a renewal in time
 		throughout(t, 3*time.Second, "the lease lives on", l.Valid)
 		eventually(t, bound, "holder and waiter are there, once each", func() bool { return len(k.nodes("restart")) == 2 })
 		release(t, l)

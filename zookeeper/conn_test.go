@@ -130,7 +130,7 @@ func TestReadsAskForAWatch(t *testing.T) {
 	watched := strings.TrimSuffix(string(get), "\x00") + "\x01"
 	for i, test := range []struct{ sent, want string }{
 		{string(get), string(get)}, // the first asks for a session, whatever it looks like
-		{string(get), watched}, {string(exists), string(exists)}, {string(get), watched}, {"short", "short"},
+		{string(get), watched}, {string(exists), string(exists)}, {string(get), watched}, {"\x00\x00\x00\x01x", "\x00\x00\x00\x01x"},
 	} {
 		p := []byte(test.sent)
 		if n, err := c.Write(p); n != len(p) || err != nil || string(p) != test.sent {
@@ -140,6 +140,45 @@ func TestReadsAskForAWatch(t *testing.T) {
 		if _, err := io.ReadFull(c, got); err != nil || string(got) != test.want {
 			t.Errorf("packet %d: the server got %x, %v; want %x", i, got, err, test.want)
 		}
+	}
+}
+
+// The library reads the path from the answer to a creation; the link takes the czxid from
+// behind it.
+func TestCreationAsksForTheStat(t *testing.T) {
+	l := newLink(t)
+	c, _, err := greeting(t, l, server(t, welcome(7, 5*time.Second)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(p []byte) string {
+		t.Helper()
+		if _, err := c.Write(p); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(p))
+		if _, err := io.ReadFull(c, got); err != nil {
+			t.Fatal(err)
+		}
+		return string(got)
+	}
+	send(packet(1, "the first one"))
+	// The server echoes: what is behind number and kind of the request is in the answer
+	// the rest of the header, path and Stat.
+	body := "\x00\x00\x00\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x02/a" + "\x00\x00\x00\x05\x00\x00\x00\x09"
+	for flags, want := range map[string]string{
+		"\x00\x00\x00\x03": string(packet(15, body+"\x00\x00\x00\x03")), // an ephemeral sequential node
+		"\x00\x00\x00\x00": string(packet(1, body+"\x00\x00\x00\x00")),  // a persistent one
+	} {
+		if got := send(packet(1, body+flags)); got != want {
+			t.Errorf("flags %x: the server got %x, want %x", flags, got, want)
+		}
+	}
+	if got := l.Czxid("/a"); got != 5<<32|9 {
+		t.Errorf("the czxid is %#x", got)
+	}
+	if got := l.Czxid("/a"); got != 0 {
+		t.Error("the czxid is kept")
 	}
 }
 

@@ -46,10 +46,11 @@
 // as well: which they do unless they lose their connections to it at once,
 // and it to them not at all.
 //
-// When a node is deleted behind the library's back, its holder is told at
-// once, by a watch on it. So is a client whose session the servers have ended,
-// when it next reaches one of them. Its leases are lost then, and the next
-// Acquire opens another session.
+// When a node is deleted behind the library's back, its holder is told at once,
+// by a watch on it that is set when the lock has been held for a tenth of a
+// second. So is a client whose session the servers have ended, when it next
+// reaches one of them. Its leases are lost then, and the next Acquire opens
+// another session.
 //
 // # Times
 //
@@ -67,11 +68,12 @@
 //
 // Acquire: two round trips once the lock's parent is there, and still two, most
 // of the time, where it has to be made. One to release. A refused attempt:
-// three, as it stands in the queue and leaves it again. A wait: two, one for
-// the watch, and one when it fires. Renewal: one sync per session at every
-// third of the TTL, and four more where that is less than one and a half ticks;
-// besides that the client library sends its own pings. A held lock costs no
-// goroutine, and one watch on the server.
+// three, as it stands in the queue and leaves it again. A wait: three, one of
+// them when the watch fires. Renewal: one sync per session at every third of
+// the TTL, and four more where that is less than one and a half ticks; besides
+// that the client library sends its own pings. A lock that is held for longer
+// than a tenth of a second costs one read and one watch on the server, and no
+// goroutine.
 //
 // Parents are containers: the servers remove them when they are empty, about
 // once a minute. A session costs the client about 1.6 MiB of address space for

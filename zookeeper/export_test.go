@@ -51,6 +51,9 @@ func (l *Link) Opened() (id int64, timeout time.Duration) {
 	return l.hello.id, l.hello.timeout
 }
 
+// Czxid is that of a node that was just created.
+func (l *Link) Czxid(path string) int64 { return l.czxid(path) }
+
 // Vain reports whether all servers were tried in vain.
 func (l *Link) Vain() bool {
 	select {

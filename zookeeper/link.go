@@ -41,7 +41,8 @@ type link struct {
 	tried   int   // since the last connection was good
 	failed  error // the last time
 	current *conn
-	hello   greeting // of the first connection
+	hello   greeting         // of the first connection
+	czxids  map[string]int64 // of nodes that were just created, by path
 }
 
 var _ zk.HostProvider = (*link)(nil)
@@ -49,7 +50,7 @@ var _ zk.HostProvider = (*link)(nil)
 func newLink(b *Backend, patience time.Duration) *link {
 	l := &link{
 		dial: b.opts.Dial, patience: patience,
-		opened: make(chan struct{}), vain: make(chan struct{}),
+		opened: make(chan struct{}), vain: make(chan struct{}), czxids: make(map[string]int64),
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
@@ -152,6 +153,21 @@ func (l *link) greeted(g greeting) error {
 	}
 	l.expired()
 	return errExpired
+}
+
+// created is told of a node's creation before the library is.
+func (l *link) created(path string, czxid int64) {
+	l.mu.Lock()
+	l.czxids[path] = czxid
+	l.mu.Unlock()
+}
+
+// czxid returns that of the node that was just created at path, and forgets it.
+func (l *link) czxid(path string) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer delete(l.czxids, path)
+	return l.czxids[path]
 }
 
 // now returns the present connection, which may be broken, or nil.

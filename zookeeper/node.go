@@ -11,16 +11,17 @@ import (
 type node struct {
 	owner distlock.Owner
 
-	// Guarded by session.mu, up to wake.
+	// Guarded by session.mu, up to birth.
 	unwanted bool   // is to go: nothing more may be created
 	asked    bool   // its deletion was sent without an answer
 	held     bool   // handed out as a Hold
 	gone     bool   // deleted, and not by us
+	watched  bool   // somebody will tell if it is deleted
 	birth    *birth // nil once the node is known to be there
-	token    distlock.Token
-	wake     chan struct{} // of one that waits; closed when it is gone
 
-	path string // set once, at the end of birth
+	// Set once, at the end of birth.
+	path  string
+	token distlock.Token // the node's czxid
 }
 
 // A birth is a node's creation, under way or failed.
@@ -52,10 +53,10 @@ func (s *session) begin(r request) (*node, *birth, error) {
 }
 
 // born ends n's birth at path.
-func (s *session) born(n *node, path string) {
+func (s *session) born(n *node, path string, czxid int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n.path, n.birth = path, nil
+	n.path, n.token, n.birth = path, distlock.Token(czxid), nil
 }
 
 // A request is for a place in the queue below parent.
@@ -70,26 +71,6 @@ func (s *session) known(owner distlock.Owner) *node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.nodes[owner]
-}
-
-// waits returns a channel that is closed when n is deleted by somebody else.
-func (s *session) waits(n *node) <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n.wake == nil {
-		n.wake = make(chan struct{})
-		if n.gone {
-			close(n.wake)
-		}
-	}
-	return n.wake
-}
-
-// token returns n's token, 0 if it is not known yet.
-func (s *session) token(n *node) distlock.Token {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return n.token
 }
 
 // isUnwanted reports whether nobody wants n any more.

@@ -61,10 +61,11 @@ func (s *session) create(n *node, b *birth) {
 			return
 		}
 		path, err := s.put(b.request)
+		czxid := s.link.czxid(path)
 		if isBroken(err) {
-			path, err = s.find(b.request)
+			path, czxid, err = s.find(b.request)
 			for (isBroken(err) || err == zk.ErrNoServer) && !s.isOver() { // which comes once a second
-				path, err = s.find(b.request)
+				path, czxid, err = s.find(b.request)
 			}
 			b.none = false
 		} else if err != nil {
@@ -75,23 +76,23 @@ func (s *session) create(n *node, b *birth) {
 			b.err = err
 			return
 		case path != "":
-			s.born(n, path)
+			s.born(n, path, czxid)
 			return
 		}
 	}
 }
 
-// find returns the path of the node that a lost reply has left to the owner, or "".
-// It is on another connection than the request, which the servers carry out before
-// or never. The sync is for one that another member of the ensemble has carried
-// out. A node of an earlier session does not count: it is about to go.
-func (s *session) find(r request) (string, error) {
+// find returns the path and the czxid of the node that a lost reply has left to the
+// owner, or "". It is on another connection than the request, which the servers
+// carry out before or never. The sync is for one that another member of the ensemble
+// has carried out. A node of an earlier session does not count: it is about to go.
+func (s *session) find(r request) (path string, czxid int64, err error) {
 	if _, err := s.zk.Sync(r.parent); err != nil {
-		return "", err
+		return "", 0, err
 	}
 	names, _, err := s.zk.Children(r.parent)
 	if err != nil && err != zk.ErrNoNode {
-		return "", err
+		return "", 0, err
 	}
 	guid := prefix(r.owner)
 	for _, name := range names {
@@ -101,13 +102,13 @@ func (s *session) find(r request) (string, error) {
 		path := r.parent + "/" + name
 		there, stat, err := s.zk.Exists(path)
 		if err != nil {
-			return "", err
+			return "", 0, err
 		}
 		if there && stat.EphemeralOwner == s.id {
-			return path, nil
+			return path, stat.Czxid, nil
 		}
 	}
-	return "", nil
+	return "", 0, nil
 }
 
 // remove deletes n's node, whatever is known of it. It returns nil if it did,

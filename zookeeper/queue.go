@@ -37,7 +37,6 @@ func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hol
 	if err != nil {
 		return distlock.Hold{}, err
 	}
-	gone := s.waits(n)
 	for {
 		before, err := s.look(ctx, n)
 		switch {
@@ -48,7 +47,7 @@ func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hol
 		}
 		select {
 		case <-s.bell(before):
-		case <-gone:
+		case <-s.bell(n.path): // somebody has deleted our place
 		case <-s.over:
 			return distlock.Hold{}, s.why()
 		case <-ctx.Done():
@@ -61,37 +60,15 @@ func (s *session) request(r distlock.Request) request {
 	return request{owner: r.Owner, parent: s.backend.keyPath(r.Key), holder: r.Holder}
 }
 
-// look returns the path of the node before n in the queue, "" if n is the
-// first. The first time it also reads the token from n itself, in the same round
-// trip, and sets the watch that tells when somebody else deletes n.
+// look returns the path of the node before n in the queue, "" if n is the first.
+// An old view of the queue will do: whoever came before n is in it, since n is.
 func (s *session) look(ctx context.Context, n *node) (before string, err error) {
-	var stat chan result[*zk.Stat]
-	if s.token(n) == 0 {
-		stat = make(chan result[*zk.Stat], 1)
-		go func() { // ends as call does
-			st, err := retry(ctx, s, func() (*zk.Stat, error) {
-				_, st, err := s.zk.Get(n.path)
-				return st, err
-			})
-			stat <- result[*zk.Stat]{st, err}
-		}()
-	}
 	names, err := retry(ctx, s, func() ([]string, error) {
 		names, _, err := s.zk.Children(n.parent())
 		return names, err
 	})
-	if stat != nil {
-		own := <-stat
-		if own.err != nil {
-			err = own.err
-		} else if own.value.EphemeralOwner != s.id {
-			err = errGone
-		} else {
-			s.mark(func() { n.token = distlock.Token(own.value.Czxid) })
-		}
-	}
 	if errors.Is(err, zk.ErrNoNode) {
-		err = errGone
+		return "", errGone
 	}
 	if err != nil {
 		return "", err
@@ -131,6 +108,7 @@ func (s *session) grant(r distlock.Request, n *node) (distlock.Hold, error) {
 		return distlock.Hold{}, errGone
 	}
 	n.held = true
+	s.watchSoon()
 	return distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms, Token: n.token, State: n}, nil
 }
 

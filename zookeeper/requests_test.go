@@ -16,7 +16,7 @@ import (
 
 // The kinds of requests.
 const (
-	create, remove, getData, sync9, ping, children, createContainer, hello = 1, 2, 4, 9, 11, 12, 19, -1
+	remove, getData, sync9, ping, children, create2, createContainer, hello = 2, 4, 9, 11, 12, 15, 19, -1
 )
 
 // A tap notes the kinds of the requests that leave over its connections, pings and
@@ -107,9 +107,20 @@ func TestCostsInRequests(t *testing.T) {
 	give(l)
 	costs("a release", remove)
 	l = take("new")
-	costs("a known key", create, getData, children)
+	costs("a known key", children, create2)
 	give(l)
 	costs("its release", remove)
+	l = take("new") // held for a while: is watched
+	wire.sent()
+	for end := time.Now().Add(bound); ; time.Sleep(time.Millisecond) {
+		if kinds := wire.sent(); slices.Equal(kinds, []int{getData}) {
+			break
+		} else if len(kinds) > 0 || time.Now().After(end) {
+			t.Fatalf("a lock that is held: requests of the kinds %v, want one read", kinds)
+		}
+	}
+	give(l)
+	wire.sent()
 	holder, err := s.client(s.backend()).Acquire(within(t, bound), "new")
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +128,7 @@ func TestCostsInRequests(t *testing.T) {
 	if _, err := c.TryAcquire(within(t, bound), "new"); err == nil {
 		t.Fatal("a held key was granted")
 	}
-	costs("a refusal", create, remove, getData, children)
+	costs("a refusal", remove, children, create2)
 	give(holder)
 }
 
@@ -161,8 +172,8 @@ func TestHeldLeasesAreRenewedTogether(t *testing.T) {
 			t.Fatalf("a lease was lost: %v", l.Err())
 		}
 	}
-	if others := wire.sent(); len(others) > 0 {
-		t.Errorf("%d requests other than probes, of the kinds %v", len(others), others[:1])
+	if others := wire.sent(); slices.ContainsFunc(others, func(kind int) bool { return kind != getData }) || len(others) > leases {
+		t.Errorf("%d requests for %d leases besides probes, want one read each", len(others), leases)
 	}
 	wire.mu.Lock()
 	defer wire.mu.Unlock()

@@ -29,6 +29,7 @@ type session struct {
 	lost  func(owner distlock.Owner, cause error)
 	nodes map[distlock.Owner]*node
 	bells map[string]chan struct{} // by the path of the node that they watch
+	soon  bool                     // watchOwn is about to run
 }
 
 // maxRequest bounds a packet to a server. The largest has a path of some 2 KiB in it,

@@ -1,6 +1,10 @@
 package zookeeper
 
-import "github.com/go-zookeeper/zk"
+import (
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
 
 // Whatever is read by Get is watched: see conn.Write. The server tells once, over
 // the connection on which it was asked.
@@ -11,14 +15,14 @@ func (s *session) event(e zk.Event) {
 	case zk.EventSession:
 		if e.State == zk.StateHasSession { // watches are gone with the last connection
 			s.ringAll()
-			go s.watchAgain() // ends with the last answer or the connection
+			s.watchAgain()
 		}
 	case zk.EventNodeDeleted:
 		s.ring(e.Path)
 		s.deleted(e.Path)
 	case zk.EventNodeDataChanged:
 		s.ring(e.Path)
-		go s.watchOwn(e.Path) // ends with the answer or the connection
+		s.unwatched(e.Path)
 	}
 }
 
@@ -71,9 +75,6 @@ func (s *session) deleted(path string) {
 		return
 	}
 	n.gone = true
-	if n.wake != nil {
-		close(n.wake)
-	}
 	lost := s.lost
 	if !n.held {
 		lost = nil
@@ -84,23 +85,51 @@ func (s *session) deleted(path string) {
 	}
 }
 
-// watchOwn watches the node at path, if it is one of ours, once more.
-func (s *session) watchOwn(path string) {
-	owner, ok := ownerOf(path)
-	if !ok || s.known(owner) == nil {
-		return
-	}
-	if _, _, err := s.zk.Get(path); err == zk.ErrNoNode {
-		s.deleted(path)
+// watchDelay is how old a lock gets before its node is watched: most are not held
+// so long, and cost no watch.
+const watchDelay = 100 * time.Millisecond
+
+// watchSoon has all nodes of ours watched that are not yet. s.mu is held.
+func (s *session) watchSoon() {
+	if !s.soon {
+		s.soon = true
+		time.AfterFunc(watchDelay, s.watchOwn)
 	}
 }
 
-// watchAgain watches all nodes of ours over a new connection.
+// watchAgain has all of them watched anew.
 func (s *session) watchAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.nodes {
+		n.watched = false
+	}
+	s.watchSoon()
+}
+
+// unwatched takes note that the watch on the node at path is used up.
+func (s *session) unwatched(path string) {
+	owner, ok := ownerOf(path)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.nodes[owner]; n != nil {
+		n.watched = false
+		s.watchSoon()
+	}
+}
+
+// watchOwn watches what watchSoon says. It ends with the last answer or the
+// connection; after the next one watchAgain begins anew.
+func (s *session) watchOwn() {
 	var paths []string
 	s.mark(func() {
+		s.soon = false
 		for _, n := range s.nodes {
-			if n.birth == nil {
+			if n.birth == nil && !n.watched {
+				n.watched = true
 				paths = append(paths, n.path)
 			}
 		}
@@ -110,7 +139,7 @@ func (s *session) watchAgain() {
 		switch {
 		case err == zk.ErrNoNode:
 			s.deleted(p)
-		case isBroken(err): // the next connection begins anew
+		case isBroken(err):
 			return
 		}
 	}

@@ -185,7 +185,7 @@ func TestForeignNodesBlockNobody(t *testing.T) {
 	if err := l.Release(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if l, err = c.TryAcquire(within(t, bound), "k"); err != nil {
+	if _, err = c.TryAcquire(within(t, bound), "k"); err != nil {
 		t.Fatalf("nodes that are not ours block the key: %v", err)
 	}
 	if names, _, err := s.admin.Children(s.root + "/k"); err != nil || len(names) != 4 {

@@ -74,6 +74,9 @@ func (c *call) await(ctx context.Context) error {
 
 // start has calls sent, in order.
 func (l *lane) start(calls ...*call) {
+	if len(calls) == 0 {
+		return
+	}
 	l.mu.Lock()
 	if l.dead != nil {
 		l.mu.Unlock()
@@ -240,8 +243,7 @@ func (l *lane) handle(m pgproto3.BackendMessage) error {
 		}
 		s.err = err
 	case *pgproto3.NoticeResponse:
-		// Such as that the commit was not waited for.
-		if s := l.current(); s != nil && s.err == nil && m.SeverityUnlocalized == "WARNING" {
+		if s := l.current(); s != nil && s.err == nil && isDoubtful(m) {
 			s.err = fmt.Errorf("warning: %w", pgconn.ErrorResponseToPgError((*pgproto3.ErrorResponse)(m)))
 		}
 	case *pgproto3.DataRow:
@@ -252,6 +254,13 @@ func (l *lane) handle(m pgproto3.BackendMessage) error {
 		return l.ready(m.TxStatus)
 	}
 	return nil
+}
+
+// isDoubtful reports whether a notice is a warning, such as that the commit was not
+// waited for. What it says can be in any language. Those that come with any write,
+// of numbers of transactions that run out, say nothing of this one.
+func isDoubtful(m *pgproto3.NoticeResponse) bool {
+	return m.SeverityUnlocalized == "WARNING" && m.File != "varsup.c" && m.File != "multixact.c"
 }
 
 // ready ends the current statement.

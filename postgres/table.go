@@ -67,8 +67,10 @@ func (b *Backend) createTable(ctx context.Context, conn *pgx.Conn) error {
 // prepare prepares the statements of a lock connection.
 func (b *Backend) prepare(ctx context.Context, conn *pgx.Conn) error {
 	for _, s := range []struct{ name, sql string }{
-		{acquireName, b.opts.in(acquireSQL)}, {settleName, b.opts.in(settleSQL)},
-		{releaseName, releaseSQL}, {beatName, beatSQL},
+		{acquireName, b.opts.in(acquireSQL)},
+		{settleName, b.opts.in(settleSQL)},
+		{releaseName, releaseSQL},
+		{beatName, beatSQL},
 	} {
 		if _, err := conn.PgConn().Prepare(ctx, s.name, s.sql, nil); err != nil {
 			return fmt.Errorf("prepare %s: %w", s.name, err)

@@ -18,9 +18,11 @@
 //
 //   - alone: one goroutine acquires and releases one key. Floor: SET NX PX, DELEX IFEQ.
 //     The budget is for the median; the mean has in it whatever else the machine did.
+//
 //   - busy: 20 goroutines do so on 10,000 keys drawn at random, with a pool of 20
 //     connections on either side. The figure is elapsed time by operations. The floor
 //     that meets a held key tries again at once.
+//
 //   - hand-over: one process holds a key, another waits for it with 1, 8 or 32
 //     goroutines that get it one after the other; each holds it for 1 ms. The figure is
 //     the time from the call of Release to the return of the next Acquire, "across" for
@@ -29,6 +31,7 @@
 //     by the other, after a hold of the same length: two round trips by one goroutine
 //     that needs nobody to tell it. "8 processes" has one waiter in each of eight, and
 //     whoever had the key, the first holder too, comes back 1 ms later.
+//
 //   - held: 10,000 leases of 6 s. Heap and goroutines are the growth from before the
 //     acquisitions to after them, each time after a collection, with one lease held
 //     before; keys and the slice of leases are not in it, all else of the client is.
@@ -36,6 +39,7 @@
 //     intervals. Floor: one goroutine renews each key by one call of SET IFEQ PX in
 //     turn, which costs less than the goroutine and timer for each that one would
 //     really write.
+//
 //   - core: the same calls on the memory backend, for what the core alone costs.
 //
 //   - postgres alone, postgres busy, postgres hand-over: the same on Postgres. There are two

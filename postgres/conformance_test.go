@@ -35,7 +35,7 @@ func harness(t *testing.T, url string) locktest.Harness {
 		Parallel:  8, // two cores have this and the server to run
 		LockDelay: 700 * time.Millisecond,
 		Backend: func(t testing.TB) distlock.Backend {
-			return pglock.New(connectTo(t, url, nil), opts)
+			return pglock.New(connectTo(t, url, named(opts)), opts)
 		},
 		Delete: terminate, // a lock is freed by its connection alone, or with it
 		Expel:  terminate,
@@ -49,12 +49,13 @@ func harness(t *testing.T, url string) locktest.Harness {
 			return n, err
 		},
 		Sessions: func(ctx context.Context) (n int, err error) {
-			err = admin.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = 'distlock'`).Scan(&n)
+			err = admin.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity WHERE application_name = $1`, opts.Namespace).Scan(&n)
 			return n, err
 		},
 		Link: func(t testing.TB) (distlock.Backend, locktest.Link) {
 			var p *locktest.Proxy
 			pool := connectTo(t, url, func(c *pgxpool.Config) {
+				named(opts)(c)
 				cc := c.ConnConfig
 				p = locktest.NewProxy(t, net.JoinHostPort(cc.Host, strconv.Itoa(int(cc.Port))))
 				host, port, _ := net.SplitHostPort(p.Addr())
@@ -69,6 +70,11 @@ func harness(t *testing.T, url string) locktest.Harness {
 			"renewed-after-lost-reply": "the link resets what it has swallowed from, and a lock goes with its connection; a late reply is in the fault suite",
 		},
 	}
+}
+
+// named has the lock connections of a run tell that they are its own.
+func named(o *pglock.Options) func(*pgxpool.Config) {
+	return func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["application_name"] = o.Namespace }
 }
 
 // isLock finds the advisory lock with the number $1 in pg_locks.

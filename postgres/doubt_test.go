@@ -93,7 +93,7 @@ func TestDoubtClosesTheConnection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBed(t, distlock.WithTTL(time.Minute))
+			b := newBed(t, distlock.WithTTL(time.Hour))
 			other := b.acquire("other")
 			b.trigger("bad", statement)
 			_, err := b.client.TryAcquire(within(t, patience), "bad")
@@ -117,7 +117,7 @@ func TestDoubtClosesTheConnection(t *testing.T) {
 // A lock that is gone at its release is not what a connection of one's own does.
 func TestReleaseOfNothingClosesTheConnection(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, distlock.WithTTL(time.Minute), distlock.WithLockDelay(time.Second))
+	b := newBed(t, distlock.WithTTL(time.Hour), distlock.WithLockDelay(time.Second))
 	l, other := b.acquire("k"), b.acquire("other")
 	b.trigger("k", "PERFORM pg_catalog.pg_advisory_unlock(new.id)") // with the end of the lock-delay, before the release
 	if err := l.Release(t.Context()); err == nil || errors.Is(err, distlock.ErrLost) {
@@ -131,7 +131,7 @@ func TestReleaseOfNothingClosesTheConnection(t *testing.T) {
 // A statement that is cancelled on the server after it has taken the lock.
 func TestCancelledStatementLeavesNoLock(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, distlock.WithTTL(time.Minute))
+	b := newBed(t, distlock.WithTTL(time.Hour))
 	is(t, "Release", b.acquire("k").Release(t.Context()))
 	tx := b.block("k")
 	got := make(chan error, 1)
@@ -150,7 +150,7 @@ func TestCancelledStatementLeavesNoLock(t *testing.T) {
 // granted after all is given back.
 func TestCallerThatLeavesKeepsTheConnection(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, distlock.WithTTL(time.Minute))
+	b := newBed(t, distlock.WithTTL(time.Hour))
 	other := b.acquire("other")
 	is(t, "Release", b.acquire("k").Release(t.Context()))
 	tx := b.block("k")
@@ -169,7 +169,7 @@ func TestCallerThatLeavesKeepsTheConnection(t *testing.T) {
 // Grants that come together share a round trip and a commit.
 func TestGrantsThatComeTogetherShareACommit(t *testing.T) {
 	t.Parallel()
-	b := newBed(t, distlock.WithTTL(time.Minute))
+	b := newBed(t, distlock.WithTTL(time.Hour))
 	is(t, "Release", b.acquire("first").Release(t.Context()))
 	tx := b.block("first")
 	const n = 50

@@ -130,7 +130,7 @@ func TestSettingsOfTheRole(t *testing.T) {
 	pool := connectTo(t, serverURL(t, "DISTLOCK_TEST_POSTGRES"), func(c *pgxpool.Config) {
 		c.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 			_, err := conn.Exec(ctx, `SET synchronous_commit = off; SET default_transaction_isolation = serializable;
-				SET default_transaction_read_only = on; SET client_min_messages = error; SET statement_timeout = 1;
+				SET default_transaction_read_only = on; SET client_min_messages = error; SET statement_timeout = 9999;
 				SET idle_session_timeout = 0; SET search_path = nowhere`)
 			return err
 		}

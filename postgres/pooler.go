@@ -1,19 +1,22 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/distlock-go/distlock"
 	"github.com/jackc/pgx/v5"
 )
 
+// probes is how often refusePooler looks: other clients of the pooler can get in
+// between and hide it.
+const probes = 10
+
 // refusePooler refuses a connection that reaches another server process with
 // each transaction: locks would stay behind in one of them. A pooler shows in
 // that it makes up the process id that a connection is told at its start. With
-// one in between, a second connection occupies the process that the first has
-// just used: one that then finds itself in another process has none of its own.
-// A pooler in session mode is let through.
+// one in between, a second connection begins a transaction. If it is in the
+// process that the first one was in, or if that is then in another, the first
+// one has none of its own. A pooler in session mode is let through.
 func (b *Backend) refusePooler(ctx context.Context, conn *pgx.Conn, pid uint32) error {
 	if pid == conn.PgConn().PID() {
 		return nil
@@ -23,21 +26,33 @@ func (b *Backend) refusePooler(ctx context.Context, conn *pgx.Conn, pid uint32) 
 		return err
 	}
 	defer hangUp(other)
-	for range 3 { // poolers hand out what was used last, or first, or any
-		if again, err := whileOccupied(ctx, conn, other); err != nil || again != pid {
-			return cmp.Or(err, errPooler)
+	for range probes {
+		shared, err := sharesProcess(ctx, conn, other, pid)
+		if err != nil {
+			return err
+		}
+		if shared {
+			return errPooler
 		}
 	}
 	return nil
 }
 
-// whileOccupied is the process of conn while other is in a transaction.
-func whileOccupied(ctx context.Context, conn, other *pgx.Conn) (uint32, error) {
-	if err := other.PgConn().Exec(ctx, "BEGIN; "+beatSQL).Close(); err != nil {
-		return 0, err
+// sharesProcess reports whether conn, last in the process pid, is found to have no
+// process of its own while other is in a transaction.
+func sharesProcess(ctx context.Context, conn, other *pgx.Conn, pid uint32) (bool, error) {
+	if err := other.PgConn().Exec(ctx, "BEGIN").Close(); err != nil {
+		return false, err
 	}
-	pid, err := backendPID(ctx, conn)
-	return pid, cmp.Or(err, other.PgConn().Exec(ctx, "ROLLBACK").Close())
+	its, err := backendPID(ctx, other)
+	if err != nil {
+		return false, err
+	}
+	again, err := backendPID(ctx, conn)
+	if err != nil {
+		return false, err
+	}
+	return its == pid || again != pid, other.PgConn().Exec(ctx, "ROLLBACK").Close()
 }
 
 var errPooler = distlock.Invalid("connection", "one of a pooler in transaction mode",

@@ -12,7 +12,7 @@ WITHSERVERS = bin/withservers -servers $(SERVERS)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' Makefile
 
 .PHONY: test
 test: bin/withservers ## start real servers, run all tests with -race; none is skipped
@@ -50,6 +50,10 @@ fmt: bin/gofumpt ## format all Go files
 .PHONY: bench
 bench: bin/withservers ## measure on a real Redis, beside a lock written by hand
 	@bin/withservers -servers redis -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
+
+.PHONY: example-invoices
+example-invoices: bin/withservers ## bill 10,000 accounts with 20 workers, on a real Redis
+	@bin/withservers -servers redis -- sh -c 'go run ./examples/invoices -redis "$$DISTLOCK_TEST_REDIS"'
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test for FUZZTIME (20s)

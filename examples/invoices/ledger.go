@@ -6,17 +6,17 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/redis/go-redis/v9"
+	goredis "github.com/redis/go-redis/v9"
 )
 
 // A ledger has what each account was charged.
 type ledger struct {
-	rdb    *redis.Client
+	rdb    *goredis.Client
 	name   string // a hash: account to amount
 	unique bool   // an account is charged once, whoever tries
 }
 
-func newLedger(rdb *redis.Client, unique bool) *ledger {
+func newLedger(rdb *goredis.Client, unique bool) *ledger {
 	return &ledger{rdb: rdb, name: "invoices:" + rand.Text(), unique: unique}
 }
 

@@ -21,7 +21,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	goredis "github.com/redis/go-redis/v9"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -38,7 +38,7 @@ func run(args []string, out, errs io.Writer) int {
 		fmt.Fprintln(errs, "usage: invoices [-redis HOST:PORT] [-accounts N]")
 		return 2
 	}
-	rdb := redis.NewClient(&redis.Options{Addr: *addr})
+	rdb := goredis.NewClient(&goredis.Options{Addr: *addr})
 	defer rdb.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()

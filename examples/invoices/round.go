@@ -6,11 +6,12 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock"
 	redislock "github.com/distlock-go/distlock/redis"
-	"github.com/redis/go-redis/v9"
+	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
@@ -21,11 +22,11 @@ const (
 
 // A round bills all accounts once.
 type round struct {
-	rdb      *redis.Client
+	rdb      *goredis.Client
 	ledger   *ledger
 	accounts int
 	jobs     chan job
-	open     sync.WaitGroup // jobs that are not done
+	open     atomic.Int64 // jobs that are not done
 	tally
 }
 
@@ -39,7 +40,7 @@ type job struct {
 // bill sends out all jobs and returns when they are done.
 func (r *round) bill(ctx context.Context, out io.Writer) error {
 	r.jobs = make(chan job, r.accounts+workers) // room for one job more of each worker
-	r.open.Add(r.accounts)
+	r.open.Store(int64(r.accounts))
 	for account := range r.accounts {
 		r.jobs <- job{account: account}
 	}
@@ -54,7 +55,6 @@ func (r *round) bill(ctx context.Context, out io.Writer) error {
 			}
 		})
 	}
-	go func() { r.open.Wait(); close(r.jobs) }() // ends with the last job
 	stop := r.showProgress(out, r.accounts)
 	staff.Wait()
 	stop()
@@ -95,12 +95,14 @@ func (r *round) finish(j job) {
 	if j.done != nil {
 		close(j.done)
 	}
-	r.open.Done()
+	if r.open.Add(-1) == 0 {
+		close(r.jobs)
+	}
 }
 
 // invoice charges the account of j, unless it was charged before.
 func (r *round) invoice(ctx context.Context, c *distlock.Client, j job, stall bool) error {
-	opts := []distlock.Option{}
+	var opts []distlock.Option
 	if stall {
 		opts = append(opts, distlock.WithoutRenewal()) // a process that is stopped renews nothing
 	}

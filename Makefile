@@ -14,7 +14,7 @@ WITHSERVERS = bin/withservers -servers $(SERVERS)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' Makefile
 
 .PHONY: test
 test: bin/withservers ## start real servers, run all tests with -race; none is skipped
@@ -61,6 +61,10 @@ bench: bin/withservers ## measure on real servers, beside locks written by hand
 .PHONY: soak
 soak: ## run workers and a nemesis on real servers for SOAK (10m)
 	go -C $(INTEGRATION) test -race -count 1 -timeout 0 -v ./soak -soak $(SOAK)
+
+.PHONY: example-invoices
+example-invoices: bin/withservers ## bill 10,000 accounts with 20 workers, on a real Redis
+	@bin/withservers -servers redis -- sh -c 'go run ./examples/invoices -redis "$$DISTLOCK_TEST_REDIS"'
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test for FUZZTIME (20s)

@@ -25,14 +25,13 @@
 //
 // # The answers
 //
-// What is refused never reaches the handler, and is not retried by clients that
-// follow RFC 9110:
+// What is refused never reaches the handler:
 //
 //	428  missing    there is no token. The request has to be made conditional (RFC 6585)
 //	400  malformed  it cannot be read, there are several, or it is for another key
 //	412  stale      the fence has seen a larger one: the request's precondition is false
 //	409  source     it is of another lock service than the mark; an operator has to reset one
-//	503  unknown    the fence could not be asked
+//	503  unknown    the fence could not be asked; the request may be repeated
 //
 // The field Distlock-Refused has the word in the second column, and Refusal makes
 // an error of it on the other side. Bodies are a line of text that shows no mark.

@@ -29,9 +29,10 @@ type Options struct {
 //   - one that matches distlock.ErrSource: the mark is another source's;
 //   - one that matches distlock.ErrInvalid: an argument is out of its bounds, or
 //     the object has no mark. In all these cases nothing was changed;
-//   - one that matches ErrPrecondition or ErrConflict: the object was changed by
-//     others again and again, for 20 attempts. Nothing was changed by this call;
-//   - an error of ctx, or of the store: whether the write was carried out is
+//   - one that matches ErrConflict: another write was under way at each of 20
+//     attempts. Nothing was changed by this call;
+//   - any other, such as an error of ctx or of the store, or ErrPrecondition after
+//     20 attempts that others were before: whether the write was carried out is
 //     unknown.
 //
 // All methods are safe for concurrent use.

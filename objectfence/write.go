@@ -73,18 +73,17 @@ func (w *write) try(ctx context.Context) (done bool, err error) {
 	if w.id != "" && slices.Contains(o.mark.ids, w.id) {
 		return true, nil // a client library repeated the put, and the second was refused
 	}
+	if w.id != "" && w.change != nil && !w.before.excludes(w.id, o.mark) {
+		return false, errForgotten
+	}
 	if err := w.fence.judge(o.mark, w.token); err != nil {
 		return false, err
 	}
 	content := o.content
-	if w.change == nil {
-		if o.mark.token == w.token {
-			return true, nil
-		}
-	} else {
-		if w.id != "" && !w.before.excludes(w.id, o.mark) {
-			return false, errForgotten
-		}
+	switch {
+	case w.change == nil && o.mark.token == w.token:
+		return true, nil
+	case w.change != nil:
 		if content, w.own = w.change(slices.Clone(content)); w.own != nil {
 			return true, nil // whatever it is: it may look like a store's
 		}

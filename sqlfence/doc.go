@@ -25,7 +25,7 @@
 //     the database refuses the commit.
 //
 // A race that was lost is never a success: see ErrRetry and Dialect.Retryable.
-// The test at hand is in the same database as the data and in the same
+// The mark is in the same database as the data and is written by the same
 // transaction, so a crash keeps both or neither.
 //
 // # What is not promised
@@ -44,7 +44,7 @@
 // # What it costs
 //
 // One statement on PostgreSQL and SQLite, two on MySQL and MariaDB (four for the
-// first check of a key and after a race), and one row written for each Check,
+// first check of a key, five after a race), and one row written for each Check,
 // also for one with an equal token: without that, two transactions of one holder
 // could overwrite each other. Transactions on one key wait for each other from
 // Check on.

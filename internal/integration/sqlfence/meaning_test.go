@@ -13,7 +13,7 @@ import (
 )
 
 func TestMeaning(t *testing.T) {
-	onLevels(t, func(b *bench, level sql.IsolationLevel) {
+	onLevels(t, every, anyLevel, func(b *bench, level sql.IsolationLevel) {
 		f := b.fence("test")
 		for _, step := range []struct {
 			key   string
@@ -65,8 +65,35 @@ func (b *bench) mark(key string) (token int64) {
 	return token
 }
 
+// What a Check costs, as the package says.
+func TestStatements(t *testing.T) {
+	onDatabases(t, countsStatements, func(b *bench) {
+		f, tx := b.fence("test"), b.begin(sql.LevelRepeatableRead)
+		for i, want := range []int{4, 2, 2} {
+			before := b.questions(tx)
+			b.is("Check", f.Check(b.ctx, tx, "k", distlock.Token(i+1)), nil)
+			if got := b.questions(tx) - before - 1; got != want {
+				b.Errorf("check %d: %d statements, want %d", i+1, got, want)
+			}
+		}
+	})
+}
+
+// countsStatements: the server does, and the driver sends none besides.
+func countsStatements(d database) bool { return strings.Contains(d.name, "MySQL") }
+
+// questions counts the statements of tx's connection, with this one.
+func (b *bench) questions(tx *sql.Tx) (n int) {
+	b.Helper()
+	var name string
+	if err := tx.QueryRowContext(b.ctx, "SHOW SESSION STATUS LIKE 'Questions'").Scan(&name, &n); err != nil {
+		b.Fatal(err)
+	}
+	return n
+}
+
 func TestRolledBackCheckChangesNothing(t *testing.T) {
-	onDatabases(t, func(b *bench) {
+	onDatabases(t, every, func(b *bench) {
 		f := b.fence("test")
 		b.is("AdvanceDB", f.AdvanceDB(b.ctx, b.db, "k", 5), nil)
 		tx := b.begin(sql.LevelDefault)
@@ -78,7 +105,7 @@ func TestRolledBackCheckChangesNothing(t *testing.T) {
 }
 
 func TestKeysAreDistinct(t *testing.T) {
-	onDatabases(t, func(b *bench) {
+	onDatabases(t, every, func(b *bench) {
 		f := b.fence("test")
 		long := strings.Repeat("k", 511)
 		keys := []string{
@@ -92,7 +119,7 @@ func TestKeysAreDistinct(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
-	onDatabases(t, func(b *bench) {
+	onDatabases(t, every, func(b *bench) {
 		ours, theirs := b.fence("etcd 'eu' \\ \"1\""), b.fence("redis")
 		for _, key := range []string{"a", "b"} {
 			b.is("AdvanceDB", theirs.AdvanceDB(b.ctx, b.db, key, 100), nil)

@@ -15,10 +15,7 @@ import (
 // An earlier holder's write that was checked before the take-over is either seen
 // by what the new holder reads, or makes it start again: at every level.
 func TestTakeOverSeesEarlierWrites(t *testing.T) {
-	onLevels(t, func(b *bench, level sql.IsolationLevel) {
-		if b.waiting == "" {
-			b.Skip("the file has one writer, and nobody can be seen to wait for it: TestNoUpdateIsLost")
-		}
+	onLevels(t, server, anyLevel, func(b *bench, level sql.IsolationLevel) {
 		for name, token := range map[string]distlock.Token{"new": 6, "equal": 5} {
 			f, key := b.fence("test"), name
 			id := int(token)
@@ -59,10 +56,7 @@ func (b *bench) balance(tx *sql.Tx, id int) (n int, err error) {
 // A late write waits for a take-over that has not committed, and is refused once
 // it has; if that is rolled back, it passes.
 func TestLateWriteWaitsForTakeOver(t *testing.T) {
-	onLevels(t, func(b *bench, level sql.IsolationLevel) {
-		if b.waiting == "" {
-			b.Skip("the file has one writer, and nobody can be seen to wait for it: TestNoUpdateIsLost")
-		}
+	onLevels(t, server, anyLevel, func(b *bench, level sql.IsolationLevel) {
 		f := b.fence("test")
 		for _, test := range []struct {
 			key    string
@@ -92,15 +86,9 @@ func TestLateWriteWaitsForTakeOver(t *testing.T) {
 }
 
 // A transaction that has read before the Check is not let go on with a snapshot
-// that lacks a checked write. Under READ COMMITTED there is no snapshot.
+// that lacks a checked write.
 func TestOldSnapshotIsRefused(t *testing.T) {
-	onLevels(t, func(b *bench, level sql.IsolationLevel) {
-		if level == sql.LevelReadCommitted {
-			b.Skip("no snapshot to be old")
-		}
-		if level == sql.LevelSerializable && b.dialect == sqlfence.MySQL || b.name == "sqlite" {
-			b.Skip("a read locks, so that nobody can write behind it")
-		}
+	onLevels(t, every, keepsSnapshots, func(b *bench, level sql.IsolationLevel) {
 		f := b.fence("test")
 		for id, exists := range []bool{true, false} {
 			key := fmt.Sprint("exists ", exists)
@@ -132,7 +120,7 @@ func TestOldSnapshotIsRefused(t *testing.T) {
 // where there are snapshots before it. No addition is lost, and no token is
 // written after a larger one.
 func TestNoUpdateIsLost(t *testing.T) {
-	onLevels(t, func(b *bench, level sql.IsolationLevel) {
+	onLevels(t, every, anyLevel, func(b *bench, level sql.IsolationLevel) {
 		const accounts, workers, rounds = 3, 8, 20
 		f := b.fence("test")
 		for id := range accounts {
@@ -200,10 +188,7 @@ func (b *bench) add(tx *sql.Tx, f *sqlfence.Fence, id int, token distlock.Token,
 // Transactions that check two keys each, in opposite orders, block each other:
 // one of them is told to begin again, and both get through.
 func TestDeadlock(t *testing.T) {
-	onLevels(t, func(b *bench, level sql.IsolationLevel) {
-		if b.waiting == "" {
-			b.Skip("the file has one writer")
-		}
+	onLevels(t, server, anyLevel, func(b *bench, level sql.IsolationLevel) {
 		f := b.fence("test")
 		for _, key := range []string{"a", "b"} {
 			b.is("AdvanceDB", f.AdvanceDB(b.ctx, b.db, key, 1), nil)
@@ -232,7 +217,7 @@ func TestDeadlock(t *testing.T) {
 }
 
 func TestLockTimeoutIsRetryable(t *testing.T) {
-	onDatabases(t, func(b *bench) {
+	onDatabases(t, every, func(b *bench) {
 		f := b.fence("test")
 		holder := b.begin(sql.LevelDefault)
 		b.is("Check", f.Check(b.ctx, holder, "k", 1), nil)
@@ -260,7 +245,7 @@ func TestLockTimeoutIsRetryable(t *testing.T) {
 
 // First checks of many keys at a time do not fail each other.
 func TestFirstTakeOvers(t *testing.T) {
-	onDatabases(t, func(b *bench) {
+	onDatabases(t, every, func(b *bench) {
 		f := b.fence("test")
 		var wg sync.WaitGroup
 		for i := range 40 {

@@ -7,7 +7,9 @@ go 1.26.0
 replace github.com/distlock-go/distlock => ../..
 
 require (
+	github.com/bsm/redislock v0.9.4 // the code beside ours in docs/migration.md
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
+	github.com/go-redsync/redsync/v4 v4.18.1 // likewise
 	github.com/moby/moby/api v1.56.1 // types in the signatures of testcontainers-go and the client
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
 	github.com/redis/go-redis/v9 v9.23.0 // the client of the redis backend, also for what tests and benchmarks do by hand
@@ -66,4 +68,3 @@ require (
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
-

@@ -9,7 +9,7 @@ import "time"
 // called again.
 //
 // F is called in a background goroutine, outside of all locks, and not for two
-// leases at a time. It must not block or panic: let it wake the holder. By the
+// leases at a time. It must not block, panic or wait for Close: let it wake the holder. By the
 // time it runs the lease may have recovered, or have ended: Deadline and Valid
 // say. There is no warning of a loss that comes at once, such as that of a lock
 // that was deleted or of a process that was stopped, nor of an end that was

@@ -160,3 +160,17 @@ func TestNoLossWarning(t *testing.T) {
 		})
 	}
 }
+
+// A lease that is granted on a session whose renewals fail already is told so.
+func TestLossWarningOfALateGrant(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		v, w := newVault(), newWarned()
+		v.onKeepAlive = netDown
+		c := newClient(t, v, distlock.WithTTL(12*time.Second))
+		acquire(t, c, "k")
+		time.Sleep(8500 * time.Millisecond)
+		l := acquire(t, c, "late", w.option())
+		<-l.Done()
+		checkWarned(t, w, 8500*time.Millisecond, 3378*time.Millisecond)
+	})
+}

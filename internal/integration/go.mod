@@ -13,6 +13,7 @@ require (
 )
 
 require (
+	github.com/bsm/redislock v0.9.4 // the code beside ours in docs/migration.md
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
 	github.com/go-redsync/redsync/v4 v4.18.1 // a peer in the benchmarks
 	github.com/go-zookeeper/zk v1.0.4 // the client under the zookeeper backend, also for what tests and benchmarks do by hand

@@ -88,7 +88,7 @@ func text(s attribute.Set) string {
 			}
 			continue
 		}
-		all = append(all, strings.TrimPrefix(string(a.Key), "distlock.")+"="+a.Value.Emit())
+		all = append(all, strings.TrimPrefix(string(a.Key), "distlock.")+"="+a.Value.String())
 	}
 	return "{" + strings.Join(all, ",") + "}"
 }
@@ -249,7 +249,7 @@ func TestSpans(t *testing.T) {
 // has is 1 if s has the attribute.
 func has(s sdktrace.ReadOnlySpan, key, value string) int {
 	for _, a := range s.Attributes() {
-		if string(a.Key) == key && a.Value.Emit() == value {
+		if string(a.Key) == key && a.Value.String() == value {
 			return 1
 		}
 	}

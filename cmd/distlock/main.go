@@ -1,0 +1,64 @@
+//go:build unix
+
+// Distlock runs a command under a distributed lock, as flock(1) does under a
+// lock of one machine.
+//
+//	distlock run -backend redis -addr 127.0.0.1:6379 nightly-report -- /usr/local/bin/report --all
+//
+// It waits for the key, runs the command, renews the lock meanwhile, and
+// releases it. The command finds the key and the fencing token of its grant in
+// DISTLOCK_KEY and DISTLOCK_TOKEN: whatever it writes elsewhere should carry
+// the token, so that the resource can refuse a holder that comes too late.
+//
+// When renewals have failed for a third of the TTL the command gets SIGTERM, and
+// shortly before the lock's deadline SIGKILL, so that it is gone before anybody
+// else can have the lock. It is killed at once when the lock is found to be
+// gone. Not promised: if distlock itself is stopped for longer than the TTL,
+// nobody stops the command until it goes on; only the token helps then.
+//
+// The command runs in a process group of its own, which signals to distlock
+// (SIGINT, SIGTERM, SIGHUP, SIGQUIT) are passed on to, and has distlock's
+// standard input, output and error. On Linux it dies with distlock. Processes
+// that it leaves in the background are not waited for.
+//
+// Exit status: the command's own, or 128 + n if signal n ended it, or
+//
+//	 64  called wrongly
+//	 69  the lock service failed: nothing was run
+//	 75  not acquired: somebody else has the lock; nothing was run
+//	 76  the lock was lost, or about to be, and the command was stopped; or it had ended under a lock that was lost
+//	126  the command cannot be run
+//	127  the command was not found
+//
+// The address can also come from DISTLOCK_ADDR, where other users of the machine
+// do not see it, and the backend from DISTLOCK_BACKEND. The command is in the
+// module of the library, since it adds no dependency to it; it is no package
+// that programs import, so that it may import all backends.
+package main
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+)
+
+// What distlock itself exits with.
+const (
+	exitUsage    = 64 // EX_USAGE of sysexits.h, as the two below
+	exitService  = 69 // EX_UNAVAILABLE
+	exitHeld     = 75 // EX_TEMPFAIL
+	exitLost     = 76 // EX_PROTOCOL
+	exitCannot   = 126
+	exitNotFound = 127
+	exitSignal   = 128 // and the signal's number
+)
+
+func main() {
+	runtime.LockOSThread() // a child on Linux dies with the thread that started it
+	os.Exit(run(os.Args[1:]))
+}
+
+// complain prints one line for whoever reads the mail of cron.
+func complain(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, "distlock: "+format+"\n", args...)
+}

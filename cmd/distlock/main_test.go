@@ -1,0 +1,127 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// The test binary is distlock itself where this is set.
+const beDistlock = "DISTLOCK_TEST_BE_DISTLOCK"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(beDistlock) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// A process is distlock under way.
+type process struct {
+	*exec.Cmd
+	out bytes.Buffer // both outputs; to be read after wait
+}
+
+// invoke starts one, which is killed at the end.
+func invoke(t *testing.T, args ...string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(os.Args[0], args...)}
+	p.Env = append(os.Environ(), beDistlock+"=1", "DISTLOCK_ADDR=", "DISTLOCK_BACKEND=")
+	p.Stdout, p.Stderr = &p.out, &p.out
+	p.WaitDelay = 10 * time.Second // a command that outlives it has its output
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = p.Wait()
+	})
+	return p
+}
+
+// ends checks the exit status.
+func (p *process) ends(t *testing.T, want int) {
+	t.Helper()
+	_ = p.Wait()
+	if got := p.ProcessState.ExitCode(); got != want {
+		t.Errorf("got exit status %d, want %d\n%s", got, want, p.out.String())
+	}
+}
+
+func TestExitStatus(t *testing.T) {
+	t.Parallel()
+	notExecutable := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(notExecutable, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const nowhere = "127.0.0.1:1"
+	for name, test := range map[string]struct {
+		args string
+		want int
+		says string
+	}{
+		"ends well":       {"run -backend memory k -- true", 0, ""},
+		"passed on":       {"run -backend memory k -- sh -c exit${IFS}3", 3, ""},
+		"killed":          {"run -backend memory k -- sh -c kill${IFS}-TERM${IFS}$$", 128 + 15, ""},
+		"token":           {"run -backend memory my/key -- sh -c echo${IFS}$DISTLOCK_KEY=$DISTLOCK_TOKEN", 0, "my/key=1"},
+		"dashes":          {"run -backend memory k -- echo -- -x", 0, "-- -x"},
+		"not found":       {"run -backend memory k -- no-such-command-here", exitNotFound, "no-such-command-here"},
+		"not executable":  {"run -backend memory k -- " + notExecutable, exitCannot, "permission denied"},
+		"service is down": {"run -backend redis -addr " + nowhere + " k -- echo ran", exitService, "connection refused"},
+		"help":            {"run -help", 0, "HOST:PORT"},
+		"nothing":         {"", exitUsage, "usage"},
+		"no command":      {"run -backend memory k --", exitUsage, "KEY -- COMMAND"},
+		"no dashes":       {"run -backend memory k echo x", exitUsage, "KEY -- COMMAND"},
+		"no backend":      {"run k -- true", exitUsage, "memory, redis"},
+		"no address":      {"run -backend redis k -- true", exitUsage, "-addr is missing"},
+		"bad URL":         {"run -backend redis -addr redis://:secret@x:y k -- true", exitUsage, "no URL"},
+		"bad TTL":         {"run -backend memory -ttl 1ns k -- true", exitUsage, "TTL is 1ns"},
+		"no flag":         {"run -nope k -- true", exitUsage, "nope"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := invoke(t, strings.Fields(test.args)...)
+			p.ends(t, test.want)
+			out := p.out.String()
+			if !strings.Contains(out, test.says) {
+				t.Errorf("got %q, want it to say %q", out, test.says)
+			}
+			if strings.Contains(out, "ran\n") || strings.Contains(out, "secret") {
+				t.Errorf("got %q", out)
+			}
+		})
+	}
+}
+
+// Signals to distlock reach the command, whose end is distlock's.
+func TestSignalsArePassedOn(t *testing.T) {
+	t.Parallel()
+	ready := filepath.Join(t.TempDir(), "ready")
+	p := invoke(t, "run", "-backend", "memory", "k", "--", "sh", "-c",
+		`trap 'echo got it; exit 5' TERM; touch `+ready+`; while :; do sleep 0.05; done`)
+	eventually(t, "the command runs", func() bool { _, err := os.Stat(ready); return err == nil })
+	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.ends(t, 5)
+	if !strings.Contains(p.out.String(), "got it") {
+		t.Errorf("got %q", p.out.String())
+	}
+}
+
+// eventually polls until f is true.
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !f(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}

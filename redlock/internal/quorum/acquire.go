@@ -18,8 +18,7 @@ import (
 // a majority, and each node answers with its counter, which it has raised. The
 // token is the largest of these, and the second half writes it back: a node
 // acknowledges if it still has the lock for this owner and its counter is not
-// larger than the token, which it then becomes. A majority must. A node whose
-// counter was the largest has acknowledged with its grant.
+// larger than the token, which it then becomes. A majority must.
 //
 // Why tokens grow: take two grants, and a node that acknowledged both and kept
 // its counter in between. When it did the first, it had the lock for the first
@@ -112,11 +111,7 @@ func (r *round) token() (t distlock.Token) {
 // it. c.mu is held.
 func (c *Claim) confirmAt(i int) {
 	s, r := &c.seats[i], c.confirm
-	switch {
-	case s.has != yes || r.votes[i].state != idle || s.token > c.token:
-	case s.token == c.token: // it has said so with the grant
-		r.set(i, Answer{Verdict: Done})
-	default:
+	if s.has == yes && r.votes[i].state == idle && s.token <= c.token {
 		r.ask(i)
 	}
 }

@@ -38,8 +38,6 @@ func dial(t testing.TB, addrs []string) []goredis.UniversalClient {
 	return all
 }
 
-func freshPrefix() string { return "test-" + distlock.NewOwner().Text() + ":" }
-
 // client returns a client of the library, closed at the end.
 func client(t testing.TB, b distlock.Backend, opts ...distlock.Option) *distlock.Client {
 	t.Helper()

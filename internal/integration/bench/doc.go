@@ -40,6 +40,14 @@
 //     turn, which costs less than the goroutine and timer for each that one would
 //     really write.
 //
+//   - redlock: on five servers that the program starts for it, and stops and freezes.
+//     Floor: one goroutine for each node that does SET NX PX, and DELEX IFEQ, on a client
+//     like ours; it waits for all five. Alone and busy are as above. Hand-over is from one
+//     client to another that waits; the floor does one after the other. "Beside all up"
+//     compares acquisitions with nodes that hang (frozen) or are down to the same on five
+//     others that are up. redsync v4 is measured beside the same floor, with a time-out per
+//     node of half the TTL, so that it is not slowed down by the default's failures.
+//
 //   - core: the same calls on the memory backend, for what the core alone costs.
 //
 //   - etcd: alone, busy and a hand-over to one waiter of another process, on one member.

@@ -108,6 +108,8 @@ func checkRestartDelay(t *testing.T, lose func(*servers.Server, context.Context)
 		do(t, c.(*goredis.Client), "set", nodeLock("k"), "x")
 	}
 	held := acquire(t, locks, "k")
+	acquire(t, locks, "through") // on the same connections, behind the requests for k
+	eventually(t, bound, "the slower nodes have answered", func() bool { return having(t, nodes, "through") == 5 })
 	for _, c := range nodes[3:] {
 		do(t, c.(*goredis.Client), "del", nodeLock("k"))
 	}

@@ -159,7 +159,7 @@ func (c *Claim) Abandon() bool {
 	if c.confirm != nil {
 		r = c.confirm
 	}
-	if r.decided {
+	if r == nil || r.decided {
 		return false
 	}
 	r.done = nil

@@ -20,9 +20,9 @@ type Claim struct {
 
 	mu      sync.Mutex // guards all below
 	seats   []seat     // by node
-	acquire *round
-	confirm *round // of a fenced claim, once there is a majority
-	release *round // the last one
+	acquire *round     // nil once it is decided and all have answered
+	confirm *round     // of a fenced claim, from a majority on; as acquire
+	release *round     // the last one
 	token   distlock.Token
 	sent    distlock.Instant // the acquisition
 	until   distlock.Instant // the majority is ours at least until then
@@ -32,17 +32,17 @@ type Claim struct {
 
 // A seat is what one node has of a claim.
 type seat struct {
-	has     has
-	flying  int            // requests under way that can give it the key
 	token   distlock.Token // its counter when it granted
 	final   distlock.Token // the token it has confirmed
-	inexact bool           // it may have confirmed one without our knowing
-	doubt   bool           // a copy of a request may still arrive there
-	freed   bool           // it has deleted the key
+	has     has
+	flying  int16 // requests under way that can give it the key
+	inexact bool  // it may have confirmed one without our knowing
+	doubt   bool  // a copy of a request may still arrive there
+	freed   bool  // it has deleted the key
 }
 
 // has is whether a node has the key for the owner.
-type has int
+type has uint8
 
 const (
 	no has = iota
@@ -137,6 +137,17 @@ func (c *Claim) clear(i int) {
 		c.set.undo(i, c.releaseRequest(i, true), s.has == maybe || s.doubt)
 		s.has = no
 	}
+}
+
+// slim forgets the rounds of the acquisition once nothing more can come of them:
+// a lease may be held for long.
+func (c *Claim) slim() {
+	for _, r := range []*round{c.acquire, c.confirm} {
+		if r != nil && (!r.decided || r.in(asked) > 0) {
+			return
+		}
+	}
+	c.acquire, c.confirm = nil, nil
 }
 
 // end makes the claim over and clears what is at rest. c.mu is held.

@@ -53,6 +53,7 @@ func (r *round) ask(i int) {
 		if r.op == Renew && r.decided {
 			r.repair(i)
 		}
+		c.slim()
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,34 +55,33 @@ func (c systemClock) After(d time.Duration, f func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-// meet asks all nodes who they are.
+// meet asks all nodes who they are, and waits for a majority, and for the others
+// for a little.
 func (s *session) meet(ctx context.Context) error {
-	type hello struct {
-		node int
-		err  error
-	}
-	answers := make(chan hello, len(s.nodes))
+	answers := make(chan func(), len(s.nodes))
+	text, errs, met := make([]string, len(s.nodes)), make([]error, len(s.nodes)), 0
 	for i, n := range s.nodes {
-		n.Do(quorum.Request{}, func(a quorum.Answer) { answers <- hello{i, a.Err} })
+		text[i] = n.Name() + ": no answer"
+		n.Do(quorum.Request{}, func(a quorum.Answer) {
+			answers <- func() {
+				text[i], errs[i] = n.Name()+": yes", a.Err
+				if a.Err != nil {
+					text[i] = n.Name() + ": " + a.Err.Error()
+				} else {
+					met++
+				}
+			}
+		})
 	}
 	var late <-chan time.Time // once there is a majority
-	errs, met := make([]error, len(s.nodes)), 0
-	for i := range errs {
-		errs[i] = fmt.Errorf("%s: no answer", s.nodes[i].Name())
-	}
 	for range s.nodes {
 		select {
-		case h := <-answers:
-			errs[h.node] = nil
-			if h.err != nil {
-				errs[h.node] = fmt.Errorf("%s: %w", s.nodes[h.node].Name(), h.err)
-			} else {
-				met++
-			}
+		case note := <-answers:
+			note()
 		case <-late:
 			return s.backend.sameTwice()
 		case <-ctx.Done():
-			return errors.Join(append(errs, ctx.Err())...)
+			return s.unmet(text, append(errs, ctx.Err()))
 		}
 		if met >= s.set.Quorum && late == nil {
 			t := time.NewTimer(s.backend.timeout)
@@ -89,13 +89,16 @@ func (s *session) meet(ctx context.Context) error {
 			late = t.C
 		}
 	}
-	if err := s.backend.sameTwice(); err != nil {
+	if err := s.backend.sameTwice(); err != nil || met >= s.set.Quorum {
 		return err
 	}
-	if met < s.set.Quorum {
-		return errors.Join(errs...)
-	}
-	return nil
+	return s.unmet(text, errs)
+}
+
+// unmet is the error of meet.
+func (s *session) unmet(text []string, errs []error) error {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	return quorum.Said(fmt.Sprintf("no majority reached, %d of %d nodes", s.set.Quorum, len(s.nodes)), text, errs)
 }
 
 // meetAgain asks all nodes who they are while two of them were the same server:

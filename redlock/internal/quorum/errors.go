@@ -5,6 +5,12 @@ import (
 	"strings"
 )
 
+// Said returns an error that tells of each node what it said, in the order of the
+// nodes, and matches errs.
+func Said(what string, text []string, errs []error) error {
+	return &nodesError{what: what, text: text, errs: errs}
+}
+
 // A nodesError says what each node said. It matches the nodes' own errors.
 type nodesError struct {
 	what string

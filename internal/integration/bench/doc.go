@@ -47,6 +47,7 @@
 //     compares acquisitions with nodes that hang (frozen) or are down to the same on five
 //     others that are up. redsync v4 is measured beside the same floor, with a time-out per
 //     node of half the TTL: on a busy machine its default fails now and then.
+//
 //   - core: the same calls on the memory backend, for what the core alone costs.
 //
 //   - etcd: alone, busy and a hand-over to one waiter of another process, on one member.

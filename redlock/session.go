@@ -178,7 +178,7 @@ func (s *session) Renew(ctx context.Context, holds []distlock.Hold) []error {
 	results := make([]error, len(holds))
 	for i, h := range holds {
 		results[i] = errNoAnswer
-		s.claim(h).Renew(func(err error) { done <- renewal{i, err} })
+		s.claim(h).Renew(h.Terms, func(err error) { done <- renewal{i, err} })
 	}
 	for range holds {
 		select {

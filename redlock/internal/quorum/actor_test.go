@@ -137,7 +137,7 @@ func (a *actor) renew(c *quorum.Claim) {
 		return
 	}
 	at := a.Now()
-	c.Renew(func(err error) {
+	c.Renew(distlock.Terms{TTL: a.world.ttl}, func(err error) {
 		switch {
 		case a.claim != c || !a.holds:
 		case err != nil || !a.valid():

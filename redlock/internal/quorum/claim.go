@@ -11,7 +11,6 @@ import (
 // answer: what each node is known to have of it, and what is under way.
 type Claim struct {
 	set    *Set
-	lock   Lock
 	unseen bool // its acquisition was not seen: see Unseen
 
 	// over: lost, given up or released. Whatever a node turns out to have of it
@@ -19,6 +18,7 @@ type Claim struct {
 	over atomic.Bool
 
 	mu      sync.Mutex // guards all below
+	lock    *Lock      // another one after a renewal with other terms
 	seats   []seat     // by node
 	acquire *round     // nil once it is decided and all have answered
 	confirm *round     // of a fenced claim, from a majority on; as acquire
@@ -59,6 +59,8 @@ func (c *Claim) Token() distlock.Token {
 
 // Is reports whether the claim is owner's.
 func (c *Claim) Is(key string, owner distlock.Owner) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	return c.lock.Key == key && c.lock.Owner == owner
 }
 

@@ -171,7 +171,7 @@ func TestRepairFollowsAMajority(t *testing.T) {
 	s := newStand(false)
 	c := acquired(t, s)
 	var o outcome
-	c.Renew(o.done)
+	c.Renew(lock().Terms, o.done)
 	s.nodes[0].says(t, quorum.Renew, gone)
 	s.nodes[1].says(t, quorum.Renew, yes)
 	s.nodes[2].says(t, quorum.Renew, yes)
@@ -187,7 +187,7 @@ func TestRepairFollowsAMajority(t *testing.T) {
 	s.nodes[4].says(t, quorum.Repair, yes)
 
 	o = outcome{}
-	c.Renew(o.done)
+	c.Renew(lock().Terms, o.done)
 	s.now += distlock.Instant(time.Minute) // the deadline passes
 	s.nodes[0].says(t, quorum.Renew, gone)
 	for i := 1; i < 4; i++ {
@@ -197,7 +197,7 @@ func TestRepairFollowsAMajority(t *testing.T) {
 		t.Error("a node was repaired after the deadline")
 	}
 	o = outcome{}
-	c.Renew(o.done)
+	c.Renew(lock().Terms, o.done)
 	for i := range 3 {
 		s.nodes[i].says(t, quorum.Renew, gone)
 	}

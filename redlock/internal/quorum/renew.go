@@ -2,7 +2,7 @@ package quorum
 
 import "github.com/distlock-go/distlock"
 
-// Renew asks all nodes to give the claim its full lifetime anew, and calls done
+// Renew asks all nodes to give the claim the full lifetime of t anew, and calls done
 // once with the outcome: nil if a majority did, an error that matches
 // distlock.ErrLost if a majority has nothing of it, another if neither can be
 // known. It waits for all nodes that may matter, without a time-out of its own.
@@ -12,12 +12,17 @@ import "github.com/distlock-go/distlock"
 // and before the time to which the last renewal is good. So at every moment
 // one whole majority has the key for this owner, and a node that was given it
 // again may be counted in the next renewal.
-func (c *Claim) Renew(done func(error)) {
+func (c *Claim) Renew(t distlock.Terms, done func(error)) {
 	c.mu.Lock()
 	defer c.unlock()
 	if c.over.Load() {
 		c.after = append(c.after, func() { done(distlock.ErrLost) })
 		return
+	}
+	if t != c.lock.Terms {
+		l := *c.lock
+		l.Terms = t
+		c.lock = &l
 	}
 	sent := c.set.Clock.Now()
 	r := c.newRound(Renew, done)

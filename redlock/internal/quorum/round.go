@@ -127,7 +127,7 @@ func (r *round) timer(d time.Duration, change func()) {
 // request is what node i is sent.
 func (c *Claim) request(op Op, i int) Request {
 	s := &c.seats[i]
-	req := Request{Op: op, Lock: &c.lock, Token: s.final}
+	req := Request{Op: op, Lock: c.lock, Token: s.final}
 	req.Exact = !s.inexact && (s.has == yes || s.has == no && s.flying > 0) // it is that, or nothing
 	switch op {
 	case Acquire:

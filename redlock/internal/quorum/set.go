@@ -49,7 +49,7 @@ func validity(ttl time.Duration) time.Duration { return ttl - ttl/100 - 2*time.M
 
 // newClaim returns a claim that has asked for nothing.
 func (s *Set) newClaim(l Lock) *Claim {
-	return &Claim{set: s, lock: l, seats: make([]seat, len(s.Nodes))}
+	return &Claim{set: s, lock: &l, seats: make([]seat, len(s.Nodes))}
 }
 
 // Unseen returns the claim of an acquisition whose outcome nobody here has

@@ -88,9 +88,17 @@ func (l line) budget() string {
 	case l.Budget == nil:
 		return ""
 	case l.Budget.Met:
-		return fmt.Sprintf("%.4g met", l.Budget.Max)
+		return l.limit() + " met"
 	}
-	return fmt.Sprintf("%.4g **missed**", l.Budget.Max)
+	return l.limit() + " **missed**"
+}
+
+// limit is the budget's bound, with the figure's unit if it is not one of a ratio.
+func (l line) limit() string {
+	if l.Ratio == nil && l.Unit == nanoseconds {
+		return l.value(l.Budget.Max)
+	}
+	return fmt.Sprintf("%.4g", l.Budget.Max)
 }
 
 func writeJSON(file, about string, lines []line) error {

@@ -27,7 +27,7 @@ func (b *Backend) refusePooler(ctx context.Context, conn *pgx.Conn, pid uint32) 
 	}
 	defer hangUp(other)
 	for range probes {
-		shared, err := sharesProcess(ctx, conn, other, pid)
+		shared, err := sharesProcess(ctx, conn, other)
 		if err != nil {
 			return err
 		}
@@ -38,9 +38,14 @@ func (b *Backend) refusePooler(ctx context.Context, conn *pgx.Conn, pid uint32) 
 	return nil
 }
 
-// sharesProcess reports whether conn, last in the process pid, is found to have no
-// process of its own while other is in a transaction.
-func sharesProcess(ctx context.Context, conn, other *pgx.Conn, pid uint32) (bool, error) {
+// sharesProcess reports whether conn is found to have no process of its own while
+// other is in a transaction. Conn goes first: what was used last is what most
+// poolers hand out next.
+func sharesProcess(ctx context.Context, conn, other *pgx.Conn) (bool, error) {
+	before, err := backendPID(ctx, conn)
+	if err != nil {
+		return false, err
+	}
 	if err := other.PgConn().Exec(ctx, "BEGIN").Close(); err != nil {
 		return false, err
 	}
@@ -48,11 +53,11 @@ func sharesProcess(ctx context.Context, conn, other *pgx.Conn, pid uint32) (bool
 	if err != nil {
 		return false, err
 	}
-	again, err := backendPID(ctx, conn)
+	after, err := backendPID(ctx, conn)
 	if err != nil {
 		return false, err
 	}
-	return its == pid || again != pid, other.PgConn().Exec(ctx, "ROLLBACK").Close()
+	return its == before || after != before, other.PgConn().Exec(ctx, "ROLLBACK").Close()
 }
 
 var errPooler = distlock.Invalid("connection", "one of a pooler in transaction mode",

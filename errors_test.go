@@ -97,3 +97,18 @@ func TestOwnersAreSecrets(t *testing.T) {
 		t.Errorf("owner %d digits long, or twice the same", len(o.Text()))
 	}
 }
+
+// fmt calls no method of an unexported field, so a lease hides its owner itself.
+func TestLeaseHidesItsOwner(t *testing.T) {
+	var got distlock.Request
+	b := tweak{memory.New(), func(s memorySession) distlock.Session { return spy{s, &got} }}
+	l := acquire(t, newClient(t, b), "k")
+	text := fmt.Sprintf("%v %+v %#v %s %q %v", l, l, l, l, l, struct{ *distlock.Lease }{l})
+	if strings.Contains(text, fmt.Sprintf("%d", [20]byte(got.Owner))) || strings.Contains(text, got.Owner.Text()) ||
+		strings.Contains(text, fmt.Sprintf("%x", [20]byte(got.Owner))) {
+		t.Errorf("shown: %s", text)
+	}
+	if want := fmt.Sprintf(`lease on "k" with token %v`, l.Token()); l.String() != want {
+		t.Errorf("got %q, want %q", l, want)
+	}
+}

@@ -2,6 +2,8 @@ package distlock
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"sync/atomic"
 	"time"
 )
@@ -45,6 +47,12 @@ type Lease struct {
 	sent       bool          // though its request was sent
 	contexts   map[*leaseContext]struct{}
 }
+
+// String names the key and the token.
+func (l *Lease) String() string { return fmt.Sprintf("lease on %q with token %v", l.hold.Key, l.hold.Token) }
+
+// Format prints String for every verb: the owner id within is a secret.
+func (l *Lease) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, l.String()) }
 
 // Key returns the key.
 func (l *Lease) Key() string { return l.hold.Key }

@@ -24,6 +24,7 @@ test: bin/withservers ## start real servers, run all tests with -race; none is s
 # with the servers; one where tests start, pause and kill servers of their own.
 .PHONY: run-tests
 run-tests:
+	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
 	go test -race -p 2 ./...
 	go -C $(INTEGRATION) test -race -p 1 -timeout 20m ./...
 

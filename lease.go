@@ -49,7 +49,9 @@ type Lease struct {
 }
 
 // String names the key and the token.
-func (l *Lease) String() string { return fmt.Sprintf("lease on %q with token %v", l.hold.Key, l.hold.Token) }
+func (l *Lease) String() string {
+	return fmt.Sprintf("lease on %q with token %v", l.hold.Key, l.hold.Token)
+}
 
 // Format prints String for every verb: the owner id within is a secret.
 func (l *Lease) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, l.String()) }

@@ -41,3 +41,10 @@ func TestMaxHoldShorterThanTheRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// A release that is deferred before the error was looked at.
+func TestReleaseOfNoLease(t *testing.T) {
+	for _, l := range []*distlock.Lease{nil, {}} {
+		is(t, "Release", l.Release(t.Context()), distlock.ErrInvalid)
+	}
+}

@@ -19,8 +19,12 @@ import (
 //
 // The request is not cut short by the end of ctx; the call takes at most 5 s,
 // or as long as ctx has left if that is more. A renewal under way is awaited
-// first. It never frees a later holder's grant.
+// first. It never frees a later holder's grant. A nil or zero Lease, which no
+// call has returned, is ErrInvalid.
 func (l *Lease) Release(ctx context.Context) error {
+	if l == nil || l.client == nil {
+		return &Error{Op: "release", Err: Invalid("lease", "none", "what Acquire or TryAcquire has returned")}
+	}
 	ctx, cancel := detached(ctx)
 	defer cancel()
 	return l.tracedRelease(ctx)

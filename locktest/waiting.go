@@ -149,7 +149,7 @@ func (r *row) nothingLeft(key string) {
 
 func waitEndsByContext(r *row) {
 	a, b, c := r.lasting(), r.lasting(), r.lasting()
-	const wait = 1500 * time.Millisecond // time enough to be told that the key is held, also by servers that write to disk
+	const wait = 600 * time.Millisecond // time enough to be told that the key is held
 	l := r.try(a, r.key)
 	r.refused(b, r.key)
 	for range 4 {

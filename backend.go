@@ -92,7 +92,7 @@ type Session interface {
 	// Release gives h up if its owner still has it, by comparing the owner on
 	// the server. It returns nil if it did, an error that matches ErrLost if
 	// there was nothing of this owner's to give up, and any other error if it
-	// cannot tell; then the core asks again. It also gives up what a TryAcquire
+	// cannot tell; then the core may ask again. It also gives up what a TryAcquire
 	// or Acquire of unknown outcome may have left; h then has no Token and no
 	// State. It frees no later grant.
 	Release(ctx context.Context, h Hold) error

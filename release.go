@@ -128,8 +128,10 @@ func (l *Lease) outcome() error {
 	return nil
 }
 
-// sendRelease waits for a renewal under way and then asks the server, twice if
-// the first answer says nothing and there is time.
+// sendRelease waits for a renewal under way and then asks the server. Where the
+// grant has a lifetime of its own it asks twice if the first answer says nothing
+// and there is time; elsewhere the second one could take the end of the session,
+// and with it the loss of the lease, for what the first one has done.
 func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
 	if inflight != nil {
 		select {
@@ -139,7 +141,7 @@ func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
 		}
 	}
 	err := l.ask(ctx, false)
-	if err != nil && !errors.Is(err, ErrLost) && ctx.Err() == nil {
+	if err != nil && !errors.Is(err, ErrLost) && l.session.keeper == nil && ctx.Err() == nil {
 		err = l.ask(ctx, true) // most often it was a connection that had died
 	}
 	return err

@@ -68,16 +68,20 @@ func cutOffCallsEnd(r *row) {
 	r.release(r.acquire(a, r.key))
 	link.Swallow()
 	for name, f := range acquirers(a) {
+		key := r.key + "/" + name // one of which the outcome is unknown may count as held
 		start := time.Now()
 		var err error
-		r.returns(name+" over a dead network", r.patience(), func() { _, err = f(r.within(slack/2), r.key) })
+		r.returns(name+" over a dead network", r.patience(), func() { _, err = f(r.within(slack/2), key) })
 		r.is(name+" over a dead network", err, context.DeadlineExceeded)
 		if took := time.Since(start); took > soon {
 			r.Errorf("%s returned %v after the end of its ctx", name, took-slack/2)
 		}
 	}
-	if b := r.lasting(); !r.Failed() {
-		r.free(b, r.key, soon) // nothing of it arrived
+	b := r.lasting()
+	for name := range acquirers(a) {
+		if !r.Failed() {
+			r.free(b, r.key+"/"+name, soon) // nothing of it arrived
+		}
 	}
 }
 

@@ -75,12 +75,18 @@ func (a *account) drop(key string, owner distlock.Owner) {
 	}
 }
 
-// doubted reports whether the owner with this text is in doubt.
-func (a *account) doubted(text string) bool {
+// knows reports whether the owner with this text has a grant or is in doubt.
+// Both at once are asked for, as an answer moves an owner from one to the other.
+func (a *account) knows(text string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for owner := range a.doubts {
 		if owner.Text() == text {
+			return true
+		}
+	}
+	for _, r := range a.grants {
+		if r.owner.Text() == text {
 			return true
 		}
 	}

@@ -91,7 +91,7 @@ func (a *attempt) inspect(ctx context.Context) (distlock.Token, error) {
 		return a.no(distlock.Held(0))
 	case ownerOf(entry) == a.request.Owner.Text():
 		return a.granted(entry.ModifyIndex), nil
-	case s.account.doubted(ownerOf(entry)):
+	case s.account.knows(ownerOf(entry)):
 		return a.no(distlock.Held(0))
 	}
 	// A request of an owner whom nobody here knows any more arrived late.

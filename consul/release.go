@@ -46,9 +46,10 @@ func (s *session) release(ctx context.Context, name string, r record) (freed boo
 	switch {
 	case err != nil || entry == nil || entry.Session != s.id:
 		return false, err
-	case r.token == 0 && ownerOf(entry) != r.owner.Text():
-		return false, nil // after a grant, whatever is in an entry of ours: somebody has changed it
-	}
+	case ownerOf(entry) == r.owner.Text():
+	case r.token == 0, s.account.knows(ownerOf(entry)):
+		return false, nil
+	} // or somebody has changed what was in ours
 	freed, err = s.free(ctx, name, entry.ModifyIndex)
 	if !freed && err == nil {
 		err = errMoved

@@ -2,7 +2,9 @@ package consul_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -262,5 +264,26 @@ func TestARequestThatIsSentTwiceAtOnceIsGrantedOnce(t *testing.T) {
 	h := grant(t, s, "k")
 	if entry := entryOf(t, connect(t), opts, "k"); entry == nil || entry.ModifyIndex != uint64(h.Token) {
 		t.Errorf("got token %v, the entry is %+v", h.Token, entry)
+	}
+}
+
+// A refusal that finds the entry of another attempt of its own session, one that was
+// answered between the two requests, leaves it alone.
+func TestAttemptsOfOneSessionThatOverlap(t *testing.T) {
+	t.Parallel()
+	o := options()
+	a, b := locks(t, consullock.New(connect(t), o)), locks(t, consullock.New(connect(t), o))
+	for i := range 50 {
+		key := fmt.Sprint("k", i)
+		var tries sync.WaitGroup
+		leases := make([]*distlock.Lease, 3)
+		for j := range leases {
+			tries.Go(func() { leases[j], _ = a.TryAcquire(within(t, 10*time.Second), key) })
+		}
+		tries.Wait()
+		other, err := b.TryAcquire(within(t, 10*time.Second), key)
+		if err == nil && slices.ContainsFunc(leases, func(l *distlock.Lease) bool { return l != nil }) {
+			t.Fatalf("%v beside %v", other, leases)
+		}
 	}
 }

@@ -22,6 +22,10 @@ var exclusionCases = []testCase{
 		rule: "A client excludes itself: a second lease on a key needs the end of the first.",
 	},
 	{
+		name: "excludes-at-once", run: atOnce,
+		rule: "Of attempts of one client that overlap one at most is granted, and the refusal of the others takes nothing from it.",
+	},
+	{
 		name: "excludes-under-contention", run: contention, alone: true,
 		rule: "Under contention of goroutines and clients no update made under the lock is lost, no token is stale, and no lease ends early.",
 	},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,35 @@ func excludes(r *row, a, b *distlock.Client) {
 		r.refused(a, r.key)
 		r.release(l)
 		a, b = b, a
+	}
+}
+
+func atOnce(r *row) {
+	a, b := r.lasting(), r.lasting()
+	for i := range 10 {
+		key := fmt.Sprint(r.key, "/", i)
+		leases := make([]*distlock.Lease, 4)
+		var all sync.WaitGroup
+		for j := range leases {
+			all.Go(func() {
+				l, err := a.TryAcquire(r.ctx, key)
+				if err != nil && !errors.Is(err, distlock.ErrHeld) {
+					r.Errorf("TryAcquire: got %v, want a lease or ErrHeld", err)
+				}
+				leases[j] = l
+			})
+		}
+		all.Wait()
+		leases = slices.DeleteFunc(leases, func(l *distlock.Lease) bool { return l == nil })
+		switch len(leases) {
+		case 0: // each was in the others' way
+		case 1:
+			r.refused(b, key)
+			r.release(leases[0])
+		default:
+			r.Errorf("%d leases on one key at a time", len(leases))
+		}
+		r.release(r.acquire(b, key))
 	}
 }
 

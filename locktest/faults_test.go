@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -41,6 +42,11 @@ var brokenGrants = []broken{
 		}},
 		fails: []string{"excludes-one-backend", "excludes-one-client"},
 		may:   []string{"loss-then-acquire", "session-acquire-is-idempotent", "token-not-raised-by-refusals"},
+	},
+	{
+		name: "frees the key for an attempt that was overtaken", rule: "3",
+		fault: overtaken(),
+		fails: []string{"excludes-at-once"},
 	},
 	{
 		name: "folds keys", rule: "11",
@@ -97,6 +103,35 @@ var brokenGrants = []broken{
 		}},
 		fails: []string{"refused-leaves-nothing", "errors-are-wrapped"},
 	},
+}
+
+// overtaken is the fault of a backend that takes the lock of another attempt of its
+// session, which was answered meanwhile, for what nobody knows any more.
+func overtaken() fault {
+	type place struct {
+		session *session
+		key     string
+	}
+	var mu sync.Mutex
+	under := make(map[place]int)
+	enter := func(p place, n int) int {
+		mu.Lock()
+		defer mu.Unlock()
+		under[p] += n
+		return under[p]
+	}
+	return fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+		p := place{s, r.Key}
+		enter(p, 1)
+		<-time.After(time.Millisecond) // the way to the server
+		overlaps := enter(p, 0) > 1
+		h, err := s.healthy.TryAcquire(ctx, r)
+		if errors.Is(err, distlock.ErrHeld) && overlaps {
+			s.service.memory.Expire(r.Key)
+		}
+		enter(p, -1)
+		return h, err
+	}}
 }
 
 // granted is a hold that nobody has granted.

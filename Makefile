@@ -9,6 +9,7 @@ MODULES := . $(INTEGRATION) internal/tools
 SERVERS ?= all
 FUZZTIME ?= 20s
 SOAK ?= 10m
+# Redlock has servers of its own, which the program starts: it stops and freezes them.
 BENCHED := redis,etcd,zookeeper,consul,consul-trio,postgres
 WITHSERVERS = bin/withservers -servers $(SERVERS)
 
@@ -60,7 +61,7 @@ bench: bin/withservers ## measure on real servers, beside locks written by hand
 	@bin/withservers -servers $(BENCHED) -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
 
 .PHONY: soak
-soak: ## run workers and a nemesis on real servers for SOAK (10m)
+soak: ## run workers and a nemesis on real Redis servers for SOAK (10m)
 	go -C $(INTEGRATION) test -race -count 1 -timeout 0 -v ./soak -soak $(SOAK)
 
 .PHONY: example-invoices

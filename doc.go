@@ -20,10 +20,11 @@
 //
 // # What is promised
 //
-//   - While the lock service keeps its data and its clock, a key has one
-//     holder at a time, and the next grant never comes before
-//     [Lease.Deadline]. That is counted from before the request was sent, and
-//     goes on while the machine sleeps (on Linux).
+//   - While the lock service keeps its data and its clock, and does not end
+//     the holder's session (Postgres, Consul: see there), a key has one holder
+//     at a time, and the next grant never comes before [Lease.Deadline]. That
+//     is counted from before the request was sent, and goes on while the
+//     machine sleeps (on Linux).
 //   - A lost lease closes [Lease.Done] and ends its contexts by a timer that
 //     waits for no network call.
 //   - A token comes from the service within the grant, and tokens rise as far
@@ -38,10 +39,18 @@
 // No lock can promise that its holder still holds it when a write arrives: the
 // process can be paused between its last check and its write, past its lease,
 // while the next holder works. Only the resource can refuse that write, by its
-// token. [Fence] does so for a resource in this process, a condition on a
-// column in SQL, a guard of the backend's package in the service itself. Nor is
-// there fairness between processes where the service has none. A lease is not
-// re-entrant: who acquires a key that it holds waits for itself.
+// token. Nor is there fairness between processes where the service has none. A
+// lease is not re-entrant: who acquires a key that it holds waits for itself.
+//
+// What refuses late writes:
+//
+//   - [Fence]: to what is in this process;
+//   - package sqlfence: to rows in PostgreSQL, MySQL, MariaDB and SQLite;
+//   - package objectfence: to objects in S3 and the like;
+//   - packages httpfence and grpcfence carry the token to a service that has
+//     one of these;
+//   - for what is in the lock service itself, a guard of the backend's package:
+//     a Fence of redis and postgres, Held of etcd, zookeeper and consul.
 //
 // # Two contracts
 //
@@ -55,7 +64,7 @@
 // # Errors
 //
 // Decisions are sentinels, matched with [errors.Is]: [ErrHeld], [ErrLost],
-// [ErrReleased], [ErrStale], [ErrNoFencing], [ErrClosed], [ErrInvalid]. [*Error]
-// says what was tried. An acquire that ended by its own ctx matches the ctx's
-// error; time-outs of this package never look like it.
+// [ErrReleased], [ErrStale], [ErrSource], [ErrNoFencing], [ErrClosed],
+// [ErrInvalid]. [*Error] says what was tried. An acquire that ended by its own
+// ctx matches the ctx's error; time-outs of this package never look like it.
 package distlock

@@ -16,24 +16,22 @@
 // distlock.backend, and distlock.key_class if Options.KeyClass is set. Keys are
 // not among the attributes: they can be many, and can identify customers.
 //
-//	distlock.acquire.duration   histogram      s           whole Acquire or TryAcquire; distlock.wait, distlock.outcome, error.type
-//	distlock.acquire.wait       histogram      s           the part of an Acquire in which somebody else had the key; distlock.outcome
-//	distlock.acquire.attempts   counter        {attempt}   requests for a key; distlock.outcome
-//	distlock.lease.active       updowncounter  {lease}     leases held
-//	distlock.lease.duration     histogram      s           from the grant to the end; distlock.end
-//	distlock.lease.losses       counter        {lease}     distlock.loss.cause
-//	distlock.lease.warnings     counter        {lease}     renewals have failed for a third of the TTL
-//	distlock.lease.overruns     counter        {function}  functions that ran on after their lease
-//	distlock.renewal.duration   histogram      s           one renewal; distlock.outcome
-//	distlock.renewal.lateness   histogram      s           from when it was due until it was sent
-//	distlock.release.duration   histogram      s           whole Release; distlock.outcome
-//	distlock.cleanups           counter        {attempt}   tries to clean up after an unknown outcome; distlock.outcome
-//	distlock.campaign.retries   counter        {term}      terms after which a Campaign goes on
+//	distlock.acquire.duration   histogram       s
+//	distlock.acquire.wait       histogram       s
+//	distlock.acquire.attempts   counter         {attempt}
+//	distlock.lease.active       updowncounter   {lease}
+//	distlock.lease.duration     histogram       s
+//	distlock.lease.losses       counter         {lease}
+//	distlock.lease.warnings     counter         {lease}
+//	distlock.lease.overruns     counter         {function}
+//	distlock.renewal.duration   histogram       s
+//	distlock.renewal.lateness   histogram       s
+//	distlock.release.duration   histogram       s
+//	distlock.cleanups           counter         {attempt}
+//	distlock.campaign.retries   counter         {term}
 //
-// Values of distlock.outcome: ok, held, lost, released, canceled (by the caller's
-// ctx), closed, invalid, error. Those of distlock.end: released, lost; of
-// distlock.loss.cause: gone, no_answer, not_renewed, max_hold. error.type is the
-// Go type of the service's error, with outcome error only.
+// docs/metrics.md of this module says what each measures, with which further
+// attributes and values, and has panels and alerts.
 //
 // # Spans
 //

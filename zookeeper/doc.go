@@ -14,10 +14,10 @@
 //
 //	ROOT / ESCAPED-KEY / OWNER-IN-HEX - SEQUENCE
 //
-// The one with the lowest sequence number holds the lock. A waiter watches the
-// node before its own and no other, so that a release wakes one waiter however
-// many there are, and the queue is first come first served across all
-// processes. Sequence numbers are compared so that the order survives their
+// The one with the lowest sequence number holds the lock. Of the others' nodes a
+// waiter watches the one before its own and no other, so that a release wakes one
+// waiter however many there are, and the queue is first come first served across
+// all processes. It watches its own too, to hear of a deletion. Sequence numbers are compared so that the order survives their
 // wrap at 2^31. In a key everything but ASCII letters, digits and a few signs
 // is written as % and two hexadecimal digits: a key is one path element, and
 // no key's path contains another's. Nodes below a lock that have other names
@@ -68,8 +68,9 @@
 //
 // Acquire: two round trips once the lock's parent is there, and still two, most
 // of the time, where it has to be made. One to release. A refused attempt:
-// three, as it stands in the queue and leaves it again. A wait: three, one of
-// them when the watch fires. Renewal: one sync per session at every third of
+// three, as it stands in the queue and leaves it again. A wait adds three reads to
+// the two round trips of Acquire: two set the watches, on the own node and on the
+// one before it, and one follows when the latter fires. Renewal: one sync per session at every third of
 // the TTL, and four more where that is less than one and a half ticks; besides
 // that the client library sends its own pings. A lock that is held for longer
 // than a tenth of a second costs one read and one watch on the server, and no

@@ -1,4 +1,4 @@
-// Package soak runs worker processes for as long as one likes, on real servers, while
+// Package soak runs worker processes for as long as one likes, on real Redis servers, while
 // a nemesis stops and kills them, restarts their servers and takes their network away,
 // and checks all the while what the library promises.
 //

@@ -12,8 +12,12 @@ const maxCleaners = 64
 
 // recheck are the pauses after which a leftover that was not found is looked
 // for again: its request may still be on its way to the server. The first ones
-// stay under a second together; the last is for a network that is slower yet.
-var recheck = [...]time.Duration{40 * time.Millisecond, 160 * time.Millisecond, 600 * time.Millisecond, 3 * time.Second}
+// stay under a second together; the last ones are for a network that is slower
+// yet, and for a server that froze with the request or keeps it through an
+// election (Consul's agents do for 7 s).
+var recheck = [...]time.Duration{
+	40 * time.Millisecond, 160 * time.Millisecond, 600 * time.Millisecond, 3 * time.Second, 15 * time.Second,
+}
 
 // firstBound is how long the first try to clean up may take, so that servers
 // that hang hold up the others' leftovers for no longer.

@@ -63,7 +63,7 @@ func TestUnknownOutcomeBlocksNobodyForASecond(t *testing.T) {
 					if b.Len() != 0 {
 						t.Error("the key is still held after a second")
 					}
-					time.Sleep(5 * time.Second)
+					time.Sleep(20 * time.Second)
 					if !c.Idle() {
 						t.Error("the client still looks after something")
 					}

@@ -30,7 +30,8 @@ var answers = []error{
 func isBroken(err error) bool {
 	var network net.Error
 	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrSessionMoved) ||
-		errors.Is(err, errSilent) || errors.Is(err, io.EOF) || errors.As(err, &network)
+		errors.Is(err, errSilent) || errors.Is(err, io.EOF) || errors.As(err, &network) ||
+		err != nil && strings.HasPrefix(err.Error(), "tls: ") // of a connection that was closed meanwhile
 }
 
 // isAnswer reports whether err says that nothing was done, now or later.

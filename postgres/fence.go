@@ -3,12 +3,13 @@ package postgres
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/distlock-go/distlock"
-	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5"
 )
 
 // Where a Fence keeps its marks if its options say nothing, and what it calls
@@ -22,7 +23,7 @@ const (
 type FenceOptions struct {
 	// Source names the lock service that the tokens come from: up to 128 bytes
 	// of UTF-8 without NUL. Default DefaultSource. A mark means something only for the
-	// tokens of one service and namespace, so each source has marks of its own.
+	// tokens of one service and namespace, so a mark of another source is an error.
 	Source string
 	// Schema and Table name the table of marks, as they are. Defaults:
 	// DefaultSchema and DefaultMarks. Each up to 63 bytes of UTF-8 without NUL.
@@ -42,17 +43,22 @@ type FenceOptions struct {
 //
 // It is safe for concurrent use.
 type Fence struct {
-	opts Options // Schema and Table
-	sql  string
-	from string
-	err  error // of the options; told by every call
+	opts  Options // Schema and Table
+	from  string
+	raise string // the statement of every write, made once
+	err   error  // of the options; told by every call
 }
 
-//go:embed sql/fence.sql
-var fenceSQL string
-
-//go:embed sql/marks.sql
-var marksSQL string
+var (
+	//go:embed sql/marks.sql
+	marksSQL string
+	//go:embed sql/fence.sql
+	fenceSQL string
+	//go:embed sql/mark.sql
+	markSQL string
+	//go:embed sql/reset.sql
+	resetSQL string
+)
 
 // NewFence returns a fence. Nil options are all defaults. Errors in them are
 // told by the first call.
@@ -68,7 +74,7 @@ func NewFence(o *FenceOptions) *Fence {
 		f.from = DefaultSource
 	}
 	f.opts = f.opts.withDefaults()
-	f.sql = f.opts.in(fenceSQL)
+	f.raise = f.opts.in(fenceSQL)
 	if len(f.from) > 128 || !isText(f.from) {
 		f.err = distlock.Invalid("source", strconv.Quote(f.from), "up to 128 bytes of UTF-8 without NUL")
 	} else {
@@ -82,50 +88,92 @@ func NewFence(o *FenceOptions) *Fence {
 // and SELECT, INSERT and UPDATE on the table.
 func (f *Fence) Schema() string { return f.opts.createSchema() + f.opts.in(marksSQL) }
 
-// An Execer is what a Fence needs of the caller's transaction: a pgx.Tx.
-type Execer interface {
-	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
-}
-
 // Advance raises the mark of key to t and locks it until tx ends. Call it in
 // every transaction that writes the resource, before the write; and in one of
 // its own at take-over, before the first read of any resource that will be
 // touched. It returns
 //   - nil: t is not smaller than any token seen, and none larger passes before
 //     tx has ended. What tx writes is that holder's;
-//   - an error that matches distlock.ErrStale: it is smaller. Roll tx back;
-//   - one that matches distlock.ErrInvalid: t is 0 or over 2^63-1, key is empty or no text,
-//     or the options are not usable. Nothing was sent;
+//   - an error that matches distlock.ErrStale: it is smaller;
+//   - one that matches distlock.ErrSource: the mark is another source's. Nothing
+//     was compared: see Reset;
+//   - one that matches distlock.ErrInvalid and not ErrSource: t is 0 or over 2^63-1,
+//     key is empty or no text, tx is nil, or the options are not usable. Nothing was
+//     sent;
 //   - any other error is the server's, and tx is void. Under REPEATABLE READ and
 //     SERIALIZABLE that is a serialization failure (SQLSTATE 40001) where
 //     another holder has moved the mark since tx began: in a new transaction it
 //     comes to one of the others.
 //
-// With a pool or a connection outside of a transaction it would protect nothing.
-// Transactions of one holder on one resource wait for each other.
-func (f *Fence) Advance(ctx context.Context, tx Execer, key string, t distlock.Token) error {
-	err := f.advance(ctx, tx, key, t)
-	if err != nil {
-		err = fmt.Errorf("distlock: fence %q (postgres): %w", key, err)
-	}
-	return err
+// After any error roll tx back: no mark covers what it wrote before. Transactions
+// of one holder on one resource wait for each other.
+func (f *Fence) Advance(ctx context.Context, tx pgx.Tx, key string, t distlock.Token) error {
+	return f.failed(key, f.advance(ctx, tx, key, t))
 }
 
-func (f *Fence) advance(ctx context.Context, tx Execer, key string, t distlock.Token) error {
+func (f *Fence) advance(ctx context.Context, tx pgx.Tx, key string, t distlock.Token) error {
+	if err := f.valid(tx, key); err != nil {
+		return err
+	}
+	if t == 0 || t > math.MaxInt64 {
+		return distlock.Invalid("token", t, "from 1 to 9223372036854775807")
+	}
+	tag, err := tx.Exec(ctx, f.raise, key, f.from, int64(t))
+	if err != nil || tag.RowsAffected() == 1 {
+		return err
+	}
+	return f.refusal(ctx, tx, key, t)
+}
+
+// refusal says why t could not raise the mark, which tx has locked.
+func (f *Fence) refusal(ctx context.Context, tx pgx.Tx, key string, t distlock.Token) error {
+	var source string
+	var token int64
+	err := tx.QueryRow(ctx, f.opts.in(markSQL), key).Scan(&source, &token)
+	switch {
+	case err != nil:
+		return err
+	case source != f.from:
+		return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, source, f.from)
+	case t < distlock.Token(token):
+		return fmt.Errorf("%w: %v is smaller than %v", distlock.ErrStale, t, token)
+	}
+	return errors.New("the mark was not raised: a trigger of its table keeps it")
+}
+
+// Reset makes the mark of key one of this fence's source, at 0, if tx commits:
+// every token of this source passes, and those of the source before are
+// distlock.ErrSource from now on. Errors are those of Advance, without ErrStale and
+// ErrSource.
+//
+// It is an operator's tool, for a move to another lock service, or after the
+// present one was restored from a backup and hands out smaller tokens again. In the
+// second case nothing but you can tell the old holders' tokens from the new ones, so
+// end all holders first, or give the restored service another name.
+func (f *Fence) Reset(ctx context.Context, tx pgx.Tx, key string) error {
+	err := f.valid(tx, key)
+	if err == nil {
+		_, err = tx.Exec(ctx, f.opts.in(resetSQL), key, f.from)
+	}
+	return f.failed(key, err)
+}
+
+// valid checks what all methods are given.
+func (f *Fence) valid(tx pgx.Tx, key string) error {
 	switch {
 	case f.err != nil:
 		return f.err
-	case t == 0 || t > math.MaxInt64:
-		return distlock.Invalid("token", t, "from 1 to 9223372036854775807")
+	case tx == nil:
+		return distlock.Invalid("transaction", "nil", "one that has begun")
 	case key == "" || !isText(key):
 		return distlock.Invalid("key", strconv.Quote(key), "UTF-8 without NUL, and not empty")
 	}
-	tag, err := tx.Exec(ctx, f.sql, f.from, key, int64(t))
-	if err != nil {
-		return err
-	}
-	if tag.RowsAffected() == 0 {
-		return fmt.Errorf("%w: %v is smaller than the last one", distlock.ErrStale, t)
-	}
 	return nil
+}
+
+func (f *Fence) failed(key string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("distlock: fence %q (postgres): %w", key, err)
 }

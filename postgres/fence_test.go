@@ -15,12 +15,21 @@ import (
 // The isolation levels that a writer may have.
 var levels = []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Serializable}
 
-// newFence returns a fence with a source of the test's own.
+// newFence returns a fence of one source or, with sources, one for each, on a table
+// of the test's own.
 func newFence(t testing.TB, pool *pgxpool.Pool) *pglock.Fence {
+	return newFences(t, pool, "")[0]
+}
+
+func newFences(t testing.TB, pool *pgxpool.Pool, sources ...string) []*pglock.Fence {
 	t.Helper()
-	f := pglock.NewFence(&pglock.FenceOptions{Source: fresh().Namespace})
-	migrate(t, pool, f.Schema())
-	return f
+	at := place(t, pool)
+	all := make([]*pglock.Fence, len(sources))
+	for i, source := range sources {
+		all[i] = pglock.NewFence(&pglock.FenceOptions{Source: source, Schema: at.Schema, Table: at.Table})
+		migrate(t, pool, all[i].Schema()) // it may be run again
+	}
+	return all
 }
 
 // migrate runs a migration. Tests that start together wait for each other.

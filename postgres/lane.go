@@ -18,23 +18,25 @@ const maxFlight = 128
 
 // A lane is a lock connection. Calls that come while others are under way go
 // together in the next flight: one write, and one statement for all calls of a
-// kind, so that they share a round trip and a commit. A call that finds the lane
-// idle is sent by its caller.
+// kind, so that they share a round trip and a commit. No caller writes itself: a
+// write can be stuck, for longer than the caller has time.
 //
 // One goroutine reads, all the time: so the end of the connection is known as
 // soon as the server says so, and notifications come in between. A caller whose
 // ctx ends leaves; nothing of that reaches the connection, and the answer is
 // taken in for the session's account. What does leave the connection's state in
-// doubt closes it: an error or a warning from the server, or an answer that does
-// not fit.
+// doubt closes it: an error or a warning from the server, an answer that does not
+// fit, or a write that is stuck.
 type lane struct {
 	conn      net.Conn
 	front     *pgproto3.Frontend
 	namespace string
 	pid       int64
+	bound     time.Duration        // of one write
 	heard     func(channel string) // of notifications
 	over      chan struct{}        // closed when the reader has ended
 	sending   sync.Mutex           // one flight at a time is written
+	senders   sync.WaitGroup       // started under mu, while dead is nil
 
 	mu     sync.Mutex // guards all below
 	queue  []*call
@@ -47,10 +49,12 @@ type lane struct {
 // errUnsent is the outcome of calls that nobody waited for any more.
 var errUnsent = distlock.Refused(errors.New("not sent"))
 
-// newLane takes a connection over. The caller starts the reader.
-func newLane(c *pgconn.HijackedConn, namespace string, heard func(string)) *lane {
+// newLane takes a connection over. The caller starts the reader. A write may take
+// half a TTL: the last sign of life is a third old at most when it begins, so the
+// connection is given up before its leases end, and the next one is on time.
+func newLane(c *pgconn.HijackedConn, namespace string, ttl time.Duration, heard func(string)) *lane {
 	return &lane{
-		conn: c.Conn, front: c.Frontend, namespace: namespace, heard: heard,
+		conn: c.Conn, front: c.Frontend, namespace: namespace, bound: ttl / 2, heard: heard,
 		over: make(chan struct{}),
 	}
 }
@@ -71,7 +75,7 @@ func (c *call) await(ctx context.Context) error {
 	}
 }
 
-// start has calls sent, in order.
+// start has calls sent, in order. It does not wait for that.
 func (l *lane) start(calls ...*call) {
 	if len(calls) == 0 {
 		return
@@ -84,18 +88,17 @@ func (l *lane) start(calls ...*call) {
 		}
 		return
 	}
+	defer l.mu.Unlock()
 	l.queue = append(l.queue, calls...)
-	if l.busy {
-		l.mu.Unlock()
-		return
+	if !l.busy {
+		l.busy = true
+		l.senders.Go(l.send)
 	}
-	l.busy = true
-	l.mu.Unlock()
-	l.send()
 }
 
 // send sends what has queued up, or leaves the lane if that is nothing. The
-// caller has made the lane busy, or has taken the last answer.
+// caller has made the lane busy, or has taken the last answer. A write that is
+// over its bound ends the connection: it may have been sent in part.
 func (l *lane) send() {
 	flight, unsent := l.take()
 	for _, c := range unsent {
@@ -109,7 +112,11 @@ func (l *lane) send() {
 	for _, s := range flight {
 		s.send(l.front, l.namespace)
 	}
-	if err := l.front.Flush(); err != nil {
+	err := l.conn.SetWriteDeadline(time.Now().Add(l.bound))
+	if err == nil {
+		err = l.front.Flush()
+	}
+	if err != nil {
 		l.close(err)
 	}
 }
@@ -149,23 +156,21 @@ func (l *lane) close(cause error) {
 
 // goodbye ends the connection in good order: when it returns nil the server
 // process is gone, and all its locks with it. In any case the connection is
-// closed and the reader has ended.
-func (l *lane) goodbye(ctx context.Context) (err error) {
+// closed, and the reader and all senders have ended.
+func (l *lane) goodbye(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, goodbyeBound)
 	defer cancel()
-	_ = l.conn.SetWriteDeadline(time.Now().Add(goodbyeBound)) // of a write that is stuck too
+	inTime := context.AfterFunc(ctx, func() { l.close(errGoodbye) }) // ends a write that is stuck too
 	l.sending.Lock()
 	l.front.Send(&pgproto3.Terminate{})
 	_ = l.front.Flush() // whether it is gone is seen below
 	l.sending.Unlock()
-	select {
-	case <-l.over: // the server closes its end with the process' end
-	case <-ctx.Done():
-		err = fmt.Errorf("the server did not end the lock connection: %w", ctx.Err())
+	<-l.over // the server closes its end with the process' end
+	l.senders.Wait()
+	if !inTime() {
+		return fmt.Errorf("the server did not end the lock connection: %w", ctx.Err())
 	}
-	l.close(errGoodbye)
-	<-l.over
-	return err
+	return nil
 }
 
 // goodbyeBound is how long the server may take to end a connection that is told

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ const rigPID = 7
 func newRig(t *testing.T) *rig {
 	client, server := net.Pipe()
 	r := &rig{t: t, conn: server, server: pgproto3.NewBackend(server, server), ended: make(chan error, 1)}
-	r.lane = newLane(&pgconn.HijackedConn{Conn: client, Frontend: pgproto3.NewFrontend(client, client)}, "ns", func(string) {})
+	r.lane = newLane(&pgconn.HijackedConn{Conn: client, Frontend: pgproto3.NewFrontend(client, client)}, "ns", time.Hour, func(string) {})
 	r.lane.pid = rigPID
 	go r.lane.read(func(cause error) { r.ended <- cause }) // ends with the pipe
 	t.Cleanup(func() { server.Close(); <-r.lane.over })
@@ -191,5 +192,41 @@ func TestGoodbyeToAServerThatHangs(t *testing.T) {
 			}
 			<-stuck.done
 		})
+	}
+}
+
+// A write that the peer does not take ends the connection, and keeps no caller.
+func TestStuckWriteEndsTheConnection(t *testing.T) {
+	r := newRig(t)
+	r.lane.bound = 50 * time.Millisecond
+	stuck := newCall(acquire, 1)
+	go r.lane.start(stuck)
+	select {
+	case cause := <-r.ended:
+		if !errors.Is(cause, os.ErrDeadlineExceeded) {
+			t.Errorf("ended by %v, want that the write took too long", cause)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the connection goes on")
+	}
+	<-stuck.done
+	if !errors.Is(stuck.err, distlock.ErrLost) {
+		t.Errorf("got %v, want ErrLost", stuck.err)
+	}
+}
+
+func TestCallerLeavesAStuckWrite(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	got := make(chan error, 1)
+	go func() { got <- r.lane.do(ctx, newCall(acquire, 1)) }()
+	select {
+	case err := <-got:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v, want that the caller's time was over", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the caller waits for the write")
 	}
 }

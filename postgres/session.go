@@ -33,7 +33,7 @@ func newSession(b *Backend, conn *pgx.Conn, pid uint32, t distlock.Terms) (*sess
 	}
 	s := &session{namespace: b.opts.Namespace, terms: t, keys: make(map[int64]*entry)}
 	s.hub = newHub(func(c *call) { s.lane.start(c) })
-	s.lane = newLane(raw, s.namespace, s.hub.hear)
+	s.lane = newLane(raw, s.namespace, t.TTL, s.hub.hear)
 	s.lane.pid = int64(pid)
 	go s.lane.read(s.ended) // ends with the connection; Close waits for it
 	return s, nil

@@ -215,13 +215,22 @@ func (h *hub) word(i int, channel string) {
 	t.word[i] = time.Now()
 	if t.words() < h.quorum {
 		if t.timer == nil {
-			t.timer = time.AfterFunc(gather, func() { h.wake(t) })
+			t.timer = time.AfterFunc(gather, func() { h.gathered(t) })
 		}
 		h.mu.Unlock()
 		return
 	}
 	h.mu.Unlock()
 	h.wake(t)
+}
+
+// gathered is what t's timer runs: close can stop none that fires this moment.
+func (h *hub) gathered(t *topic) {
+	h.mu.Lock() // close is before us, or waits for wake
+	defer h.mu.Unlock()
+	if h.ctx.Err() == nil {
+		h.active.Start(func() { h.wake(t) })
+	}
 }
 
 // wake wakes the watchers of t if there was word since they were woken.

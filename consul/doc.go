@@ -71,8 +71,9 @@
 //
 // Waiting is not first come first served between processes: at a release all
 // are woken, and one is first. The process that has released lets the others go
-// first, for up to 50 ms, once it knows of any, so that none starves. Goroutines
-// of one client are served in order.
+// first, for up to 50 ms, once it knows of any, so that none starves; but not
+// while all its blocking queries are under way (see below). Goroutines of one
+// client are served in order.
 //
 // A Backend has at most 32 requests and 64 blocking queries under way; keys
 // beyond these are waited for by polling. An agent takes 200 connections from

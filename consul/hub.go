@@ -104,7 +104,7 @@ func (h *hub) gaveUp(name string, index uint64) {
 // have to be woken before they can try, so that without this a session that
 // comes back at once would always be before them. If nobody takes the entry
 // that says little of who is slow to come, so they are asked again, but after
-// more and more turns.
+// more and more turns. That they could not be asked says nothing of them.
 func (h *hub) yields(ctx context.Context, name string) bool {
 	h.mu.Lock()
 	t := h.topics[name]
@@ -120,7 +120,10 @@ func (h *hub) yields(ctx context.Context, name string) bool {
 	if !asks {
 		return false
 	}
-	taken := h.othersTake(ctx, t, gave)
+	taken, err := h.othersTake(ctx, t, gave)
+	if err != nil {
+		return false
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t.declined++; taken {
@@ -135,18 +138,17 @@ const maxSkip = 10
 
 // othersTake waits until somebody takes t's entry after index, for yieldFor. On
 // an entry that is not there a query returns at every write to the store, hence
-// the pauses.
-func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) bool {
+// the pauses. It is not worth waiting for a connection.
+func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) (bool, error) {
 	for end := time.Now().Add(yieldFor); ; {
-		var held bool
-		err := h.backend.call(ctx, func() (err error) {
-			entry, at, err := h.backend.await(ctx, t.name, index, max(time.Until(end), time.Millisecond))
-			index, held = at, err == nil && h.note(t, entry, at)
-			return err
-		})
-		if held || err != nil || time.Until(end) < yieldPause {
-			return held
+		entry, at, err := h.query(ctx, t.name, index, max(time.Until(end), time.Millisecond))
+		if err != nil {
+			return false, err
 		}
+		if held := h.note(t, entry, at); held || time.Until(end) < yieldPause {
+			return held, nil
+		}
+		index = at
 		select {
 		case <-time.After(yieldPause):
 		case <-ctx.Done():

@@ -1,6 +1,7 @@
 package consul
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"time"
@@ -66,7 +67,7 @@ func (h *hub) listen(t *topic) {
 		if !ok {
 			return
 		}
-		entry, at, err := h.query(t.name, index)
+		entry, at, err := h.query(h.ctx, t.name, index, waitFor)
 		switch {
 		case err != nil:
 			h.note(t, nil, 0)
@@ -88,11 +89,12 @@ func (h *hub) next(t *topic) (index uint64, ok bool) {
 
 var errNoConnection = errors.New("all connections for waiting are in use")
 
-func (h *hub) query(name string, index uint64) (*api.KVPair, uint64, error) {
+// query is await while the backend has less than maxWaits of them under way.
+func (h *hub) query(ctx context.Context, name string, index uint64, wait time.Duration) (*api.KVPair, uint64, error) {
 	select {
 	case h.backend.waits <- struct{}{}:
 		defer func() { <-h.backend.waits }()
-		return h.backend.await(h.ctx, name, index, waitFor)
+		return h.backend.await(ctx, name, index, wait)
 	default:
 		return nil, 0, errNoConnection
 	}

@@ -78,7 +78,7 @@ func (l *lane) sendAlone(ctx context.Context, c *call) error {
 		l.alone.closed = time.Now().Add(aloneAgain)
 	}
 	if len(l.queue) > 0 {
-		l.active.start(l.run) // it leaves the lane for us
+		l.active.Start(l.run) // it leaves the lane for us
 	} else {
 		l.busy--
 	}

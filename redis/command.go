@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redisreply"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -15,6 +16,10 @@ type command struct{ *goredis.Cmd }
 
 // NoRetry tells go-redis so.
 func (command) NoRetry() bool { return true }
+
+// SetErr is how go-redis sets an error: here owners are kept out of it. What
+// Process returns is the error as it was.
+func (c command) SetErr(err error) { c.Cmd.SetErr(redisreply.Bare(err)) }
 
 // wasAnswered reports whether a reply or an error was read for c.
 func (c command) wasAnswered() bool { return c.Val() != nil || c.Err() != nil }

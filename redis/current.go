@@ -34,5 +34,8 @@ func (b *Backend) Current(ctx context.Context, key string) (distlock.Token, erro
 func (b *Backend) current(ctx context.Context, key string, whole bool) (command, error) {
 	lock, _ := b.lockNames(key)
 	cmd := newCommand(redisscript.Current.Words(whole, []string{lock})...)
-	return cmd, promptly(ctx, func() error { return b.client.Process(ctx, cmd) })
+	return cmd, promptly(ctx, func() error {
+		_ = b.client.Process(ctx, cmd)
+		return cmd.Err()
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/tasks"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -43,7 +44,7 @@ type lane struct {
 	taken  int         // how often calls were taken from the queue
 	stuck  *time.Timer // looks after the queue
 	seen   int         // taken, when stuck was set
-	active group
+	active tasks.Group
 }
 
 // A call is one or two commands that are sent together. Its outcome is the
@@ -85,7 +86,7 @@ func (l *lane) do(ctx context.Context, c *call) error {
 // start has c sent.
 func (l *lane) start(c *call) {
 	if l.single {
-		l.active.start(func() { l.send([]*call{c}) })
+		l.active.Start(func() { l.send([]*call{c}) })
 		return
 	}
 	l.mu.Lock()
@@ -94,7 +95,7 @@ func (l *lane) start(c *call) {
 	switch {
 	case l.busy == 0:
 		l.busy++
-		l.active.start(l.run)
+		l.active.Start(l.run)
 	case len(l.queue) == 1:
 		l.lookAfter()
 	}
@@ -116,7 +117,7 @@ func (l *lane) unstick() {
 	defer l.mu.Unlock()
 	if len(l.queue) > 0 && l.busy > 0 && l.busy < maxLanes && l.taken == l.seen {
 		l.busy++
-		l.active.start(l.run)
+		l.active.Start(l.run)
 	}
 }
 

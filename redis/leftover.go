@@ -16,7 +16,7 @@ var copyArrives = [...]time.Duration{100 * time.Millisecond, 300 * time.Millisec
 // at once; Close does the last round at once.
 func (s *session) forget(h distlock.Hold) {
 	h.State = nil
-	s.lane.active.start(func() { // ends after the last pause, or with Close
+	s.lane.active.Start(func() { // ends after the last pause, or with Close
 		for _, pause := range copyArrives {
 			timer := time.NewTimer(pause)
 			select {

@@ -106,7 +106,7 @@ func (p *probe) lock(ctx context.Context) error {
 // waits.
 func (p *probe) cleanUp(r distlock.Request) {
 	lock, counter := p.backend.lockNames(r.Key)
-	p.session.lane.active.start(func() {
+	p.session.lane.active.Start(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
 		defer cancel()
 		_ = p.backend.client.Process(ctx, newCommand("del", lock, counter)) // expires otherwise

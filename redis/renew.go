@@ -16,7 +16,7 @@ func (s *session) Renew(ctx context.Context, holds []distlock.Hold) []error {
 	groups := s.byNode(ctx, holds)
 	done := make(chan renewal, len(groups))
 	for _, g := range groups {
-		s.lane.active.start(func() {
+		s.lane.active.Start(func() {
 			g.results = s.renew(ctx, g.holds)
 			done <- g
 		})

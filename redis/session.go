@@ -109,7 +109,7 @@ func (s *session) acquireBy(ctx context.Context, r distlock.Request, whole bool)
 	cmd := s.backend.acquireCommand(r, whole)
 	orphan := func() {
 		if _, granted := cmd.Val().(string); granted && cmd.Err() == nil {
-			s.lane.active.start(func() { s.giveBack(distlock.Hold{Key: r.Key, Owner: r.Owner}) })
+			s.lane.active.Start(func() { s.giveBack(distlock.Hold{Key: r.Key, Owner: r.Owner}) })
 		}
 	}
 	if err := s.lane.do(ctx, &call{cmds: []goredis.Cmder{cmd}, orphan: orphan}); err != nil {
@@ -175,8 +175,8 @@ func (s *session) Close(ctx context.Context) error {
 	s.once.Do(func() { close(s.closing) })
 	s.hub.close()
 	return promptly(ctx, func() error {
-		s.hub.active.wait()
-		s.lane.active.wait()
+		s.hub.active.Wait()
+		s.lane.active.Wait()
 		return nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/tasks"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -21,7 +22,7 @@ type hub struct {
 	kick   chan struct{} // something has changed; capacity 1
 	ctx    context.Context
 	cancel context.CancelFunc
-	active group // run, and wake-ups under way
+	active tasks.Group // run, and wake-ups under way
 
 	mu      sync.Mutex // guards all below
 	topics  map[string]*topic
@@ -63,11 +64,11 @@ func (h *hub) watch(channel string, wake func()) (stop func()) {
 	w := &watcher{wake: wake}
 	t.watchers[w] = struct{}{}
 	if t.heard && t.last.After(t.refused) {
-		h.active.start(wake) // not under our caller's locks
+		h.active.Start(wake) // not under our caller's locks
 	}
 	if !h.running {
 		h.running = true
-		h.active.start(h.run)
+		h.active.Start(h.run)
 	} else if !t.asked {
 		h.nudge()
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/redisreply"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -41,6 +42,10 @@ type command struct{ *goredis.Cmd }
 
 // NoRetry tells go-redis so.
 func (command) NoRetry() bool { return true }
+
+// SetErr is how go-redis sets an error: here owners are kept out of it. What
+// Process returns is the error as it was.
+func (c command) SetErr(err error) { c.Cmd.SetErr(redisreply.Bare(err)) }
 
 func newCommand(words ...any) command {
 	return command{goredis.NewCmd(context.Background(), words...)}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/tasks"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -25,7 +26,7 @@ type hub struct {
 	quorum int
 	ctx    context.Context
 	cancel context.CancelFunc
-	active group // the ears, and wake-ups under way
+	active tasks.Group // the ears, and wake-ups under way
 
 	mu     sync.Mutex // guards all below, and the ears' fields
 	topics map[string]*topic
@@ -77,12 +78,12 @@ func (h *hub) watch(channel string, wake func()) (stop func()) {
 	w := &watcher{wake: wake}
 	t.watchers[w] = struct{}{}
 	if t.words() > 0 {
-		h.active.start(wake) // not under our caller's locks
+		h.active.Start(wake) // not under our caller's locks
 	}
 	for i, e := range h.ears {
 		if !e.running {
 			e.running = true
-			h.active.start(func() { h.run(i, e) })
+			h.active.Start(func() { h.run(i, e) })
 		} else if !e.asked[channel] {
 			e.nudge()
 		}
@@ -214,13 +215,22 @@ func (h *hub) word(i int, channel string) {
 	t.word[i] = time.Now()
 	if t.words() < h.quorum {
 		if t.timer == nil {
-			t.timer = time.AfterFunc(gather, func() { h.wake(t) })
+			t.timer = time.AfterFunc(gather, func() { h.gathered(t) })
 		}
 		h.mu.Unlock()
 		return
 	}
 	h.mu.Unlock()
 	h.wake(t)
+}
+
+// gathered is what t's timer runs: close can stop none that fires this moment.
+func (h *hub) gathered(t *topic) {
+	h.mu.Lock() // close is before us, or waits for wake
+	defer h.mu.Unlock()
+	if h.ctx.Err() == nil {
+		h.active.Start(func() { h.wake(t) })
+	}
 }
 
 // wake wakes the watchers of t if there was word since they were woken.

@@ -44,7 +44,7 @@ func (n *node) enqueue(c *call) {
 		n.parked = false
 		n.kick <- struct{}{}
 	default:
-		n.active.start(func() { n.run(free) })
+		n.active.Start(func() { n.run(free) })
 	}
 	n.begun[free] = now
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/tasks"
 	"github.com/distlock-go/distlock/redlock/internal/model"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
 	goredis "github.com/redis/go-redis/v9"
@@ -57,7 +58,7 @@ type pair struct {
 
 // compare gives both the same requests at random and compares the answers.
 func compare(t *testing.T, rdb *goredis.Client, o *Options) {
-	var lanes group
+	var lanes tasks.Group
 	b := New([]goredis.UniversalClient{rdb}, o)
 	seed := rand.Uint64()
 	p := &pair{
@@ -73,7 +74,7 @@ func compare(t *testing.T, rdb *goredis.Client, o *Options) {
 		}
 	}
 	close(p.node.closing)
-	lanes.wait()
+	lanes.Wait()
 }
 
 // step is one request. It returns what differs.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock/internal/redisscript"
+	"github.com/distlock-go/distlock/internal/tasks"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -25,7 +26,7 @@ type node struct {
 	backend *Backend
 	index   int
 	client  client
-	active  *group
+	active  *tasks.Group
 	closing chan struct{} // closed by the session's Close
 	kick    chan struct{} // wakes the lane that is parked; capacity 1
 
@@ -39,7 +40,7 @@ type node struct {
 	identity *identity           // nil: not known
 }
 
-func newNode(b *Backend, i int, g *group) *node {
+func newNode(b *Backend, i int, g *tasks.Group) *node {
 	return &node{
 		backend: b, index: i, client: bounded(b.clients[i]), active: g,
 		closing: make(chan struct{}), kick: make(chan struct{}, 1),

@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/clock"
 	"github.com/distlock-go/distlock/internal/redisscript"
+	"github.com/distlock-go/distlock/internal/tasks"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
 )
 
@@ -19,7 +20,7 @@ type session struct {
 	backend *Backend
 	set     *quorum.Set
 	nodes   []*node
-	active  group // the nodes' lanes
+	active  tasks.Group // the nodes' lanes
 	hub     *hub
 	once    sync.Once
 }
@@ -212,8 +213,8 @@ func (s *session) Close(ctx context.Context) error {
 	})
 	done := make(chan struct{})
 	go func() { // ends with the lanes, which end by the clients' time-outs
-		s.hub.active.wait()
-		s.active.wait()
+		s.hub.active.Wait()
+		s.active.Wait()
 		close(done)
 	}()
 	select {
@@ -237,7 +238,7 @@ func (s *session) probe(ctx context.Context) error {
 	}
 	err = s.Release(ctx, h)
 	for _, n := range s.nodes {
-		s.active.start(func() { n.dropCounter(r.Key) })
+		s.active.Start(func() { n.dropCounter(r.Key) })
 	}
 	return err
 }

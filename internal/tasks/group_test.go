@@ -1,4 +1,4 @@
-package redis
+package tasks
 
 import (
 	"sync"
@@ -9,14 +9,14 @@ import (
 // panic, as they are with a sync.WaitGroup.
 func TestGroupMayGrowWhileItIsAwaited(t *testing.T) {
 	for range 300 {
-		var g group
+		var g Group
 		var all sync.WaitGroup
 		for range 4 {
-			all.Go(func() { g.start(func() { g.start(func() {}) }) })
-			all.Go(g.wait)
+			all.Go(func() { g.Start(func() { g.Start(func() {}) }) })
+			all.Go(g.Wait)
 		}
 		all.Wait()
-		g.wait()
+		g.Wait()
 		if g.n != 0 {
 			t.Fatalf("%d goroutines are left", g.n)
 		}

@@ -1,18 +1,20 @@
-package redlock
+// Package tasks counts the goroutines that a session has under way.
+package tasks
 
 import "sync"
 
-// A group counts goroutines, so that Close can wait for them. Unlike a
+// A Group counts goroutines, so that Close can wait for them. Unlike a
 // sync.WaitGroup it may be waited for while calls that were under way start
-// others: those that come after wait has returned are bounded by themselves.
-type group struct {
+// others: those that come after Wait has returned are bounded by themselves. The
+// zero value is ready.
+type Group struct {
 	mu   sync.Mutex // guards all below
 	n    int
 	idle chan struct{} // closed when n is 0; nil while nobody waits
 }
 
-// start runs f in a goroutine of the group.
-func (g *group) start(f func()) {
+// Start runs f in a goroutine of the group.
+func (g *Group) Start(f func()) {
 	g.mu.Lock()
 	g.n++
 	g.mu.Unlock()
@@ -22,7 +24,7 @@ func (g *group) start(f func()) {
 	}()
 }
 
-func (g *group) done() {
+func (g *Group) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.n--
@@ -32,8 +34,8 @@ func (g *group) done() {
 	}
 }
 
-// wait returns when no goroutine is left.
-func (g *group) wait() {
+// Wait returns when no goroutine is left.
+func (g *Group) Wait() {
 	g.mu.Lock()
 	if g.n == 0 {
 		g.mu.Unlock()

@@ -1,0 +1,81 @@
+package consul_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	consullock "github.com/distlock-go/distlock/consul"
+)
+
+// A gate keeps blocking queries until it is opened, as an agent does whose
+// answers are slow to come.
+type gate struct {
+	kept atomic.Int64
+	open chan struct{}
+}
+
+func (g *gate) pass(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Has("index") {
+		g.kept.Add(1)
+		<-g.open
+	}
+	return next.RoundTrip(r)
+}
+
+// yielding returns a client that has released n keys that another wants, and now
+// tries them again, for which it asks at the gate; and how many it has got.
+func yielding(t *testing.T, g *gate, n int) (c *distlock.Client, got *atomic.Int64) {
+	t.Helper()
+	opts := options()
+	c, other := locks(t, consullock.New(connect(t, through(g.pass)), opts)), locks(t, consullock.New(connect(t), opts))
+	var trying sync.WaitGroup
+	t.Cleanup(func() { // before the clients are closed
+		close(g.open)
+		trying.Wait()
+	})
+	for i := range n {
+		key := fmt.Sprint(i)
+		l := acquire(t, other, key)
+		if _, err := c.TryAcquire(t.Context(), key); !isHeld(err) {
+			t.Fatalf("got %v, want ErrHeld", err)
+		}
+		release(t, l)
+		release(t, acquire(t, c, key))
+	}
+	got = new(atomic.Int64)
+	for i := range n {
+		trying.Go(func() {
+			if _, err := c.TryAcquire(t.Context(), fmt.Sprint(i)); err == nil {
+				got.Add(1)
+			}
+		})
+	}
+	return c, got
+}
+
+// Stands for: to let others go first on 32 keys kept every other request of the
+// client waiting.
+func TestYieldingKeepsNoRequestWaiting(t *testing.T) {
+	t.Parallel()
+	g := &gate{open: make(chan struct{})}
+	c, _ := yielding(t, g, 32)
+	eventually(t, "32 questions", func() bool { return g.kept.Load() == 32 })
+	l, err := c.Acquire(within(t, 10*time.Second), "of nobody else")
+	if err != nil {
+		t.Fatalf("got %v beside 32 questions, want a lock", err)
+	}
+	release(t, l)
+}
+
+// Where all connections for waiting are in use, nobody is let go first.
+func TestYieldingWaitsForNoConnection(t *testing.T) {
+	t.Parallel()
+	g := &gate{open: make(chan struct{})}
+	_, got := yielding(t, g, 66)
+	eventually(t, "64 questions, and two grants without", func() bool { return g.kept.Load() == 64 && got.Load() == 2 })
+}

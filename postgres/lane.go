@@ -144,14 +144,15 @@ func (l *lane) take() (flight []*step, unsent []*call) {
 	return l.flight, unsent
 }
 
-// close ends the connection for cause, once. The reader does the rest.
+// close ends the connection for cause, once: it has the reader do so, after it has
+// told of the loss.
 func (l *lane) close(cause error) {
 	l.mu.Lock()
 	if l.doubt == nil {
 		l.doubt = cause
 	}
 	l.mu.Unlock()
-	_ = l.conn.Close()
+	_ = l.conn.SetDeadline(time.Unix(1, 0)) // long past
 }
 
 // goodbye ends the connection in good order: when it returns nil the server
@@ -179,11 +180,11 @@ const goodbyeBound = time.Second
 
 var errGoodbye = errors.New("closed by us")
 
-// read is the goroutine that reads until the connection ends.
+// read is the goroutine that reads until the connection ends. It tells of the loss
+// before it closes the connection: with that the locks are free.
 func (l *lane) read(ended func(cause error)) {
 	defer close(l.over)
 	err := l.receive()
-	_ = l.conn.Close()
 	l.mu.Lock()
 	if l.doubt != nil {
 		err = l.doubt
@@ -193,13 +194,14 @@ func (l *lane) read(ended func(cause error)) {
 	queue, flight := l.queue, l.flight
 	l.queue, l.flight = nil, nil
 	l.mu.Unlock()
+	ended(err)
+	_ = l.conn.Close()
 	for _, s := range flight {
 		s.finish(s.lost(dead, err))
 	}
 	for _, c := range queue {
 		c.finish(dead)
 	}
-	ended(err)
 }
 
 // lost is the outcome of calls whose answer never came. A release may have been

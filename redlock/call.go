@@ -162,8 +162,14 @@ func (c *call) settle(n *node) (a quorum.Answer, again bool) {
 		a = quorum.Answer{Verdict: quorum.Failed, Err: err}
 	}
 	a.Doubt = c.sent && (c.req.Op == quorum.Acquire || c.req.Op == quorum.Repair)
+	if c.sent && c.req.Op == quorum.Release && a.Verdict == quorum.Gone {
+		a = quorum.Answer{Verdict: quorum.Failed, Err: errGone}
+	}
 	return a, false
 }
+
+// errGone leaves it open who has given the lock up.
+var errGone = errors.New("nothing there any more; an earlier copy of the request may have released it")
 
 // settleSet reads the answer to SET … NX GET: what was there before.
 func (c *call) settleSet(v any) (a quorum.Answer, again bool) {

@@ -1,6 +1,7 @@
 package consul_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -27,8 +28,8 @@ func (g *gate) pass(next http.RoundTripper, r *http.Request) (*http.Response, er
 	return next.RoundTrip(r)
 }
 
-// yielding returns a client that has released n keys that another wants, and now
-// tries them again, for which it asks at the gate; and how many it has got.
+// yielding returns a client that, on each of n keys, gives up and tries again
+// what another wants, until the gate keeps it; and how often it got one again.
 func yielding(t *testing.T, g *gate, n int) (c *distlock.Client, got *atomic.Int64) {
 	t.Helper()
 	opts := options()
@@ -38,24 +39,31 @@ func yielding(t *testing.T, g *gate, n int) (c *distlock.Client, got *atomic.Int
 		close(g.open)
 		trying.Wait()
 	})
-	for i := range n {
-		key := fmt.Sprint(i)
-		l := acquire(t, other, key)
-		if _, err := c.TryAcquire(t.Context(), key); !isHeld(err) {
-			t.Fatalf("got %v, want ErrHeld", err)
-		}
-		release(t, l)
-		release(t, acquire(t, c, key))
-	}
 	got = new(atomic.Int64)
 	for i := range n {
 		trying.Go(func() {
-			if _, err := c.TryAcquire(t.Context(), fmt.Sprint(i)); err == nil {
-				got.Add(1)
+			for t.Context().Err() == nil {
+				turns(t.Context(), c, other, fmt.Sprint(i), got)
 			}
 		})
 	}
 	return c, got
+}
+
+// turns has c see that other has key, and then take it twice.
+func turns(ctx context.Context, c, other *distlock.Client, key string, got *atomic.Int64) {
+	if l, err := other.TryAcquire(ctx, key); err == nil {
+		_, _ = c.TryAcquire(ctx, key)
+		_ = l.Release(context.Background())
+	}
+	for again := range 2 {
+		l, err := c.TryAcquire(ctx, key)
+		if err != nil {
+			return
+		}
+		got.Add(int64(again))
+		_ = l.Release(context.Background())
+	}
 }
 
 // Stands for: to let others go first on 32 keys kept every other request of the
@@ -77,5 +85,7 @@ func TestYieldingWaitsForNoConnection(t *testing.T) {
 	t.Parallel()
 	g := &gate{open: make(chan struct{})}
 	_, got := yielding(t, g, 66)
-	eventually(t, "64 questions, and two grants without", func() bool { return g.kept.Load() == 64 && got.Load() == 2 })
+	eventually(t, "64 questions", func() bool { return g.kept.Load() == 64 })
+	before := got.Load()
+	eventually(t, "grants without a question", func() bool { return got.Load() >= before+5 })
 }

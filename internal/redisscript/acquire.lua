@@ -27,7 +27,7 @@ local token = time[1] .. string.sub('00000' .. time[2], -6)
 local unit, expiry = 'PX', ARGV[4]
 if counter then
 	local last = tonumber(counter)
-	if not last or not (last < 9007199254740991) then -- so that NaN fails, too
+	if not last or not (last >= 0 and last < 9007199254740991) then -- so that NaN fails, too
 		return redis.error_reply('ERR distlock: the token counter is damaged or used up')
 	end
 	if last >= tonumber(token) then

@@ -106,6 +106,9 @@ func TestAsynchronousStandbyTakesOver(t *testing.T) {
 	pgScan[int64](t, pgPool(t, s.Primary.Addr(), 1),
 		"UPDATE public.distlock_tokens SET token = 1::bigint << 60 WHERE key = 'ahead' RETURNING token")
 	standby := pgPool(t, s.Standby.Addr(), 1)
+	eventually(t, bound, "the standby has the table", func() bool {
+		return pgScan[int64](t, standby, "SELECT count(*) FROM pg_tables WHERE tablename = 'distlock_tokens'") == 1
+	})
 	eventually(t, bound, "the standby has the counters", func() bool {
 		return pgScan[int64](t, standby, "SELECT max(token) FROM public.distlock_tokens") == 1<<60
 	})

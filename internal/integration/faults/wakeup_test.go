@@ -152,7 +152,7 @@ func TestForgottenScriptsAreSentAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const ttl = 300 * time.Millisecond
+	const ttl = 1500 * time.Millisecond
 	locks := locksAt(t, s.Addr(), distlock.WithTTL(ttl))
 	for range 3 {
 		flush()

@@ -4,5 +4,8 @@ package main
 
 import "syscall"
 
-// attributes put the command in a process group of its own.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// attributes put the command in a process group of its own, in the foreground
+// of the terminal or not.
+func attributes(foreground bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Foreground: foreground, Ctty: stdin}
+}

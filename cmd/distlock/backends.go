@@ -7,48 +7,40 @@ import (
 	"fmt"
 	"strings"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/memory"
-	redislock "github.com/distlock-go/distlock/redis"
 )
 
-// backends is the table of what -backend can name. Open connects to addr, which
-// may name several servers, parted by commas; it sends nothing yet. The close
-// that it returns is called at the end.
-var backends = []struct {
+// A backend is what -backend can name. Open connects to addr, which is not empty
+// unless the backend needs none; only etcd with a user sends something by then.
+// The close that it returns is called at the end.
+type backend struct {
 	name, addr string // the form of -addr
 	open       func(addr string) (b distlock.Backend, close func() error, err error)
-}{
-	{"memory", "none: it excludes nobody, and is there to try things out", openMemory},
+}
+
+var backends = []backend{
+	{noAddr, "none: it excludes nobody, and is there to try things out", openMemory},
 	{"redis", "HOST:PORT, several for a Cluster, or a redis:// or rediss:// URL", openRedis},
+	{"redlock", "at least three, each HOST:PORT or a redis:// or rediss:// URL", openRedlock},
+	{"etcd", "HOST:PORT or an http:// or https:// URL, several for a cluster", openEtcd},
+	{"zookeeper", "HOST:PORT, several for an ensemble", openZooKeeper},
+	{"consul", "HOST:PORT or an http:// or https:// URL of an agent", openConsul},
+	{"postgres", "a postgres:// URL", openPostgres},
 }
 
-func openMemory(string) (distlock.Backend, func() error, error) {
-	return memory.New(), func() error { return nil }, nil
-}
+// noAddr is the backend without an address.
+const noAddr = "memory"
 
-func openRedis(addr string) (distlock.Backend, func() error, error) {
-	if addr == "" {
-		return nil, nil, errors.New("-addr is missing: HOST:PORT or a URL")
-	}
-	if strings.Contains(addr, "://") {
-		o, err := goredis.ParseURL(addr)
-		if err != nil {
-			return nil, nil, errors.New("-addr is no URL of a Redis") // it may have a password in it
-		}
-		rdb := goredis.NewClient(o)
-		return redislock.New(rdb, nil), rdb.Close, nil
-	}
-	rdb := goredis.NewUniversalClient(&goredis.UniversalOptions{Addrs: strings.Split(addr, ",")})
-	return redislock.New(rdb, nil), rdb.Close, nil
-}
+// errService is the failure of a service that open has asked.
+var errService = errors.New("the lock service failed")
 
 // open finds the backend called name.
 func open(name, addr string) (distlock.Backend, func() error, error) {
 	var names []string
 	for _, b := range backends {
+		if b.name == name && addr == "" && name != noAddr {
+			return nil, nil, fmt.Errorf("-addr is missing: %s", b.addr)
+		}
 		if b.name == name {
 			return b.open(addr)
 		}

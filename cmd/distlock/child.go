@@ -7,27 +7,41 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"syscall"
 )
 
 // A child is the command, and all processes of its group.
 type child struct {
-	group int
-	ended chan int // gets the exit status
+	group   int
+	ended   chan int       // gets the exit status
+	stopped chan os.Signal // gets something when it may have to be continued; nil if that is not ours to do
 }
 
-// start runs command with more in its environment.
+// start runs command with more in its environment, but not the address, in which
+// a password may be.
 func start(command []string, more ...string) (*child, error) {
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), more...)
+	environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, addrEnv+"=") })
+	cmd.Env = append(environ, more...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = attributes()
+	c := &child{ended: make(chan int, 1)}
+	foreground := inForeground()
+	if foreground {
+		c.stopped = watchStops()
+	}
+	cmd.SysProcAttr = attributes(foreground)
 	if err := cmd.Start(); err != nil {
+		if foreground {
+			takeBack(anyGroup) // what could not be run may have had it
+		}
 		return nil, err
 	}
-	c := &child{group: cmd.Process.Pid, ended: make(chan int, 1)}
+	c.group = cmd.Process.Pid
 	go func() { // ends with the command
 		_ = cmd.Wait() // the state says more
+		takeBack(c.group)
 		c.ended <- status(cmd.ProcessState)
 	}()
 	return c, nil

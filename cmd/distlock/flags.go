@@ -18,6 +18,9 @@ Runs COMMAND under the lock KEY. Its environment has DISTLOCK_KEY and DISTLOCK_T
 
 `
 
+// addrEnv is the variable that -addr can come from.
+const addrEnv = "DISTLOCK_ADDR"
+
 // A job is what the command line asks for.
 type job struct {
 	backend, addr string
@@ -43,7 +46,7 @@ func parse(args []string) (*job, error) {
 		}
 	}
 	f.StringVar(&j.backend, "backend", os.Getenv("DISTLOCK_BACKEND"), "the lock service's `kind`")
-	f.StringVar(&j.addr, "addr", "", "where it is; default: DISTLOCK_ADDR")
+	f.StringVar(&j.addr, "addr", "", "where it is; default: "+addrEnv)
 	f.DurationVar(&j.wait, "wait", -1, "how long to wait for the lock; 0 tries once, less than 0 waits for ever")
 	f.IntVar(&j.heldExit, "held-exit", exitHeld, "the exit `status` if the lock was not acquired")
 	f.DurationVar(&ttl, "ttl", distlock.DefaultTTL, "how long the lock outlives a distlock that is gone")
@@ -62,7 +65,7 @@ func parse(args []string) (*job, error) {
 		return nil, errors.New("want KEY -- COMMAND after the flags")
 	}
 	if j.addr == "" { // not the flag's default, which the usage shows
-		j.addr = os.Getenv("DISTLOCK_ADDR")
+		j.addr = os.Getenv(addrEnv)
 	}
 	j.key, j.command = rest[0], rest[2:]
 	j.opts = append(j.opts, distlock.WithTTL(ttl), distlock.WithHolder(holder))

@@ -18,7 +18,10 @@
 //
 // The command runs in a process group of its own, which signals to distlock
 // (SIGINT, SIGTERM, SIGHUP, SIGQUIT) are passed on to, and has distlock's
-// standard input, output and error. On Linux it dies with distlock. Processes
+// standard input, output and error. If distlock may read the terminal, so may the
+// command: it is in the foreground then, gets Ctrl-C itself, and cannot be
+// suspended, as a lock would be held for nothing meanwhile. One in the background
+// must not read the terminal: that stops it. On Linux it dies with distlock. Processes
 // that it leaves in the background are not waited for.
 //
 // Exit status: the command's own, or 128 + n if signal n ended it, or
@@ -31,8 +34,15 @@
 //	127  the command was not found
 //
 // The address can also come from DISTLOCK_ADDR, where other users of the machine
-// do not see it, and the backend from DISTLOCK_BACKEND. The command is in the
-// module of the library, since it adds no dependency to it; it is no package
+// do not see it, and the backend from DISTLOCK_BACKEND. The command does not get
+// DISTLOCK_ADDR. Backends are memory, redis, redlock, etcd, zookeeper, consul and
+// postgres, with the defaults of their packages but for these: redlock has tokens
+// (Options.Fenced), which all who share its keys must have too, and postgres
+// creates its table if it is missing. An etcd or Consul URL may have a user and
+// a password; Consul's token comes from CONSUL_HTTP_TOKEN.
+//
+// The command is in the
+// module of the library, since it adds no module to its dependencies; it is no package
 // that programs import, so that it may import all backends.
 package main
 

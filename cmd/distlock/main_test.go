@@ -82,6 +82,14 @@ func TestExitStatus(t *testing.T) {
 		"no backend":      {"run k -- true", exitUsage, "memory, redis"},
 		"no address":      {"run -backend redis k -- true", exitUsage, "-addr is missing"},
 		"bad URL":         {"run -backend redis -addr redis://:secret@x:y k -- true", exitUsage, "no URL"},
+		"password":        {"run -backend redis -addr x:secret@h:1 k -- true", exitUsage, "no user or password"},
+		"redlock":         {"run -backend redlock -addr h:1,redis://:secret@x:y k -- true", exitUsage, "no URL"},
+		"two nodes":       {"run -backend redlock -addr h:1,h:2 k -- true", exitUsage, "3"},
+		"etcd":            {"run -backend etcd -addr http://u:secret/@h:1 k -- true", exitUsage, "no URL"},
+		"zookeeper":       {"run -backend zookeeper -addr u:secret@h:1 k -- true", exitUsage, "no user or password"},
+		"consul":          {"run -backend consul -addr http://u:1/secret@h:1 k -- true", exitUsage, "no URL"},
+		"consul is down":  {"run -backend consul -addr http://u:secret@" + nowhere + " k -- true", exitService, "connection refused"},
+		"postgres":        {"run -backend postgres -addr postgres://u:secret/@h:1 k -- true", exitUsage, "no URL"},
 		"bad TTL":         {"run -backend memory -ttl 1ns k -- true", exitUsage, "TTL is 1ns"},
 		"no flag":         {"run -nope k -- true", exitUsage, "nope"},
 	} {
@@ -97,6 +105,16 @@ func TestExitStatus(t *testing.T) {
 				t.Errorf("got %q", out)
 			}
 		})
+	}
+}
+
+// The address, and the password in it, stays with distlock.
+func TestAddressIsNotPassedOn(t *testing.T) {
+	t.Setenv("DISTLOCK_TEST_OTHER", "kept")
+	p := invoke(t, "run", "-backend", "memory", "k", "--", "env")
+	p.ends(t, 0)
+	if out := p.out.String(); strings.Contains(out, addrEnv+"=") || !strings.Contains(out, "DISTLOCK_TEST_OTHER=kept") {
+		t.Errorf("got environment %q", out)
 	}
 }
 

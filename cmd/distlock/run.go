@@ -30,6 +30,9 @@ func run(args []string) int {
 	backend, disconnect, err := open(j.backend, j.addr)
 	if err != nil {
 		complain("%v", err)
+		if errors.Is(err, errService) {
+			return exitService
+		}
 		return exitUsage
 	}
 	defer disconnect()
@@ -128,6 +131,8 @@ func (j *job) under(lease *distlock.Lease, danger <-chan struct{}, signals <-cha
 			return status
 		case s := <-signals:
 			child.signal(s.(syscall.Signal))
+		case <-child.stopped:
+			child.signal(syscall.SIGCONT)
 		case <-danger:
 			complain("lock %q is about to be lost: stopping the command", lease.Key())
 			stopped = true

@@ -40,7 +40,7 @@ var brokenGrants = []broken{
 			}
 			return s.grown(h), err
 		}},
-		fails: []string{"excludes-one-backend", "excludes-one-client"},
+		fails: []string{"excludes-one-backend", "excludes-one-client", "excludes-at-once"},
 		may:   []string{"loss-then-acquire", "session-acquire-is-idempotent", "token-not-raised-by-refusals"},
 	},
 	{

@@ -51,6 +51,18 @@ func acquire(t testing.TB, c distlock.Locker, key string, opts ...distlock.Optio
 	return l
 }
 
+// insist acquires key, again if a call fails: a first attempt that has no answer is
+// returned, and on a machine that stalls, or from a pool of dead connections, it has none.
+func insist(t testing.TB, c distlock.Locker, key string) (l *distlock.Lease) {
+	t.Helper()
+	eventually(t, bound, "the key is granted", func() bool {
+		var err error
+		l, err = c.Acquire(within(t, bound), key)
+		return err == nil
+	})
+	return l
+}
+
 // release gives l up or fails the test.
 func release(t testing.TB, l *distlock.Lease) {
 	t.Helper()

@@ -78,6 +78,6 @@ func TestGoroutinesEndOnceTheServerAnswersAgain(t *testing.T) {
 	}
 	checkEnded(t, bound, before)
 	for i, w := range hung {
-		release(t, acquire(t, w.locks, fmt.Sprint(t.Name(), i)))
+		release(t, insist(t, w.locks, fmt.Sprint(t.Name(), i)))
 	}
 }

@@ -114,7 +114,7 @@ func checkRestartDelay(t *testing.T, lose func(*servers.Server, context.Context)
 		do(t, c.(*goredis.Client), "del", nodeLock("k"))
 	}
 	onEach(t, m.Nodes[2:3], lose)
-	next := acquire(t, locksOver(t, m, o, distlock.WithTTL(ttl)), "k")
+	next := insist(t, locksOver(t, m, o, distlock.WithTTL(ttl)), "k")
 	t.Logf("the next grant came %v before the deadline", time.Until(held.Deadline()))
 	if both := held.Valid(); both != (delay == 0) {
 		t.Errorf("two holders at a time: got %v, want %v", both, delay == 0)

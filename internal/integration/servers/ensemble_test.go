@@ -75,25 +75,27 @@ func TestEnsembleKeepsDataAndAddressesOverAFullRestart(t *testing.T) {
 func TestMemberAloneIsKilledPausedAndProxied(t *testing.T) {
 	t.Parallel()
 	e := servers.Start(t, servers.EtcdTrio)
-	leader := leaderOf(t, e)
-	other := others(e, leader)[0]
-	p := other.Proxy(t)
+	p := e.Members[0].Proxy(t)
 	for _, c := range []struct {
 		name       string
-		end, start func(context.Context) error
+		end, start func(*servers.Member, context.Context) error
 	}{
-		{"kill", leader.Kill, leader.Start},
-		{"pause", leader.Pause, leader.Resume},
+		{"kill", (*servers.Member).Kill, (*servers.Member).Start},
+		{"pause", (*servers.Member).Pause, (*servers.Member).Resume},
 	} {
-		servers.Do(t, c.end)
+		leader := leaderOf(t, e)
+		other := others(e, leader)[0]
+		hit := func(f func(*servers.Member, context.Context) error) {
+			t.Helper()
+			servers.Do(t, func(ctx context.Context) error { return f(leader, ctx) })
+		}
+		hit(c.end)
 		eventually(t, c.name+": the others go on", func() bool { return etcdPut(other, "k", c.name) == nil })
-		servers.Do(t, c.start)
+		hit(c.start)
 		eventually(t, c.name+": it follows", func() bool {
 			got, err := etcdGet(leader, "k", false)
 			return err == nil && got == c.name
 		})
-		leader = leaderOf(t, e)
-		other = others(e, leader)[0]
 	}
 	if etcdLeader(p.Addr()) == "" {
 		t.Error("the proxy leads to no member")

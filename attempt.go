@@ -114,9 +114,9 @@ func (a *acquisition) send(ctx context.Context, s *session, l *Lease) (hold Hold
 // try makes one attempt, within its bound.
 func (a *acquisition) try(ctx context.Context, s *session, r Request) (Hold, error) {
 	bound := min(attemptBound, r.Terms.TTL)
-	tctx, cancel := context.WithTimeout(ctx, bound)
-	defer cancel()
-	if err := a.begin(s, cancel); err != nil {
+	tctx := within(ctx, bound)
+	defer tctx.cancel()
+	if err := a.begin(s, tctx.cancel); err != nil {
 		return Hold{}, err
 	}
 	defer a.end()

@@ -175,7 +175,11 @@ func NewOwner() (o Owner) {
 
 // Text returns the id as 40 hexadecimal digits, to be stored in the service.
 // It is a secret: it belongs in no log and no error.
-func (o Owner) Text() string { return hex.EncodeToString(o[:]) }
+func (o Owner) Text() string {
+	var text [2 * len(o)]byte
+	hex.Encode(text[:], o[:])
+	return string(text[:])
+}
 
 // String hides the id, as every other way of printing does.
 func (Owner) String() string { return "owner(hidden)" }

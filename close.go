@@ -56,8 +56,8 @@ func (c *Client) shutDown(ctx context.Context) {
 	case <-quiet:
 	case <-ctx.Done():
 	}
-	rctx, cancel := detached(ctx)
-	defer cancel()
+	rctx := detached(ctx)
+	defer rctx.cancel()
 	defer context.AfterFunc(rctx, c.endBase)()
 	c.releaseAll(rctx)
 	c.mu.Lock()

@@ -25,14 +25,14 @@ func (l *Lease) Release(ctx context.Context) error {
 	if l == nil || l.client == nil {
 		return &Error{Op: "release", Err: Invalid("lease", "none", "what Acquire or TryAcquire has returned")}
 	}
-	ctx, cancel := detached(ctx)
-	defer cancel()
-	return l.tracedRelease(ctx)
+	rctx := detached(ctx)
+	defer rctx.cancel()
+	return l.tracedRelease(rctx)
 }
 
 // detached returns a context with ctx's values that does not end with it, but
 // after closeBound or at ctx's deadline, whichever is later.
-func detached(ctx context.Context) (context.Context, context.CancelFunc) {
+func detached(ctx context.Context) *boundContext {
 	bound := closeBound
 	if d, ok := ctx.Deadline(); ok {
 		bound = max(bound, time.Until(d))
@@ -40,7 +40,7 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 	if ctx.Done() != nil {
 		ctx = context.WithoutCancel(ctx)
 	}
-	return context.WithTimeout(ctx, bound)
+	return within(ctx, bound)
 }
 
 // tracedRelease wraps and reports what release does. ctx bounds it.

@@ -27,6 +27,7 @@ type alone struct {
 	client Client // with the bound as time-out; nil: there is no short way
 	bound  time.Duration
 	closed time.Time // until when; guarded by lane.mu
+	watch  watch
 }
 
 // errStalled says that the bound has passed without an answer. The outcome is
@@ -46,34 +47,35 @@ func newAlone(client Client) alone {
 	return alone{client: c.WithTimeout(aloneBound), bound: aloneBound}
 }
 
-// goAlone reports whether the caller is to send its call itself. It has then
-// entered the lane, and sendAlone leaves it.
-func (l *lane) goAlone(ctx context.Context) bool {
+// goAlone returns a context if the caller is to send its call itself, with that, and
+// else nil. The caller has then entered the lane, and sendAlone leaves it.
+func (l *lane) goAlone(ctx context.Context) *patience {
 	if took := time.Duration(l.took.Load()); l.alone.client == nil || took == 0 || took > l.alone.bound/4 {
-		return false // a slow server is not to be taken for a stuck connection
+		return nil // a slow server is not to be taken for a stuck connection
 	}
 	now := time.Now()
 	if end, ok := ctx.Deadline(); ok && end.Sub(now) < l.alone.bound || ctx.Err() != nil {
-		return false
+		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.busy > 0 || now.Before(l.alone.closed) {
-		return false
+		return nil
 	}
 	l.busy++
-	return true
+	return l.begin(now)
 }
 
-// sendAlone sends c, and lets the lane's goroutine take over what has queued
+// sendAlone sends cmd, and lets the lane's goroutine take over what has queued
 // up meanwhile.
-func (l *lane) sendAlone(ctx context.Context, c *call) error {
+func (l *lane) sendAlone(ctx context.Context, p *patience, cmd command) error {
 	start := time.Now()
-	exec(ctx, l.alone.client, c.cmds)
+	_ = l.alone.client.Process(p, cmd)
 	l.took.Store(int64(time.Since(start)))
-	err := c.cmds[0].Err()
+	err := cmd.Err()
 	failed := isTimeout(err) || isBroken(err)
 	l.mu.Lock()
+	l.alone.watch.now = nil
 	if failed {
 		l.alone.closed = time.Now().Add(aloneAgain)
 	}

@@ -41,21 +41,20 @@ func (b *Backend) acquireCommand(r distlock.Request, whole bool) command {
 		r.Owner.Text(), r.Holder, millis(r.Terms.Lifetime()), millis(keep))...)
 }
 
-// releaseScript gives h up, by its owner alone.
-func (b *Backend) releaseScript(h distlock.Hold, whole bool) command {
-	lock, _ := b.lockNames(h.Key)
-	return newCommand(redisscript.Release.Words(whole, []string{lock, lock + channelSuffix}, h.Owner.Text())...)
-}
-
-// releaseNative gives h up by the server's own command and wakes who waits. A
-// release of nothing wakes them too: it is a hint.
-func releaseNative(name string, h distlock.Hold, g *grant) (release, wake command) {
-	if name == delex {
-		release = newCommand(name, g.lock, "ifeq", g.value(h))
-	} else {
-		release = newCommand(name, g.lock, g.value(h))
+// releaseCommand gives h up and wakes who waits: by the server's own command that
+// deletes a value, if it has one and the value is known, else by the owner alone.
+func (b *Backend) releaseCommand(h distlock.Hold, whole bool) (cmd command, native bool) {
+	g, seen := h.State.(*grant)
+	name := b.server.delete.Load()
+	if !seen || name == nil {
+		lock, _ := b.lockNames(h.Key)
+		return newCommand(redisscript.Release.Words(whole, []string{lock, lock + channelSuffix}, h.Owner.Text())...), false
 	}
-	return release, newCommand("publish", g.lock+channelSuffix, "")
+	keys := []string{g.lock, g.lock + channelSuffix}
+	if *name == delex {
+		return newCommand(redisscript.ReleaseValue.Words(whole, keys, *name, "ifeq", g.value(h))...), true
+	}
+	return newCommand(redisscript.ReleaseValue.Words(whole, keys, *name, g.value(h))...), true
 }
 
 // How a hold is renewed.

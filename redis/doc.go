@@ -39,12 +39,12 @@
 //
 // One round trip to acquire and one to release, with the wake-up in it; n
 // leases are renewed in pipelines of up to 500. Calls of one client that come
-// at the same time share a pipeline. On a Cluster each call goes by itself, a
-// release is a script, and its wake-up is passed on to all nodes. Release uses
-// DELEX (Redis 8.4) or DELIFEQ (Valkey 9), renewal SET IFEQ (Redis 8.4, Valkey
-// 8.1); before them, scripts do, from Redis 6.2 on. The server is asked once;
-// should another one answer later that does not know the command, the scripts
-// take over.
+// at the same time share a pipeline. On a Cluster each call goes by itself, and the
+// wake-up of a release is passed on to all nodes. Acquire and release are scripts, for
+// Redis 7.0 and later; that of a release uses DELEX (Redis 8.4) or DELIFEQ (Valkey 9)
+// where there is one. Renewal is SET IFEQ (Redis 8.4, Valkey 8.1), before them a script.
+// The server is asked once; should another one answer later that does not know a
+// command, the scripts that do without take over.
 //
 // A process that waits holds one connection for all the keys it waits for, and
 // closes it about a second after the last wait. Between two processes a key is
@@ -59,10 +59,10 @@
 //
 // # What the user needs
 //
-// Rights: EVALSHA, EVAL, GET, SET, DEL, PEXPIRE, PTTL, TIME, DELEX or DELIFEQ,
-// PUBLISH, SUBSCRIBE, UNSUBSCRIBE and PING, on the keys and channels that begin with
-// Options.Prefix; INFO if it is to use the newer commands. Ping tries them all, and
-// an error of it names the one that is missing. A Fence needs EVALSHA, EVAL, GET and
+// Rights: EVALSHA, EVAL, GET, SET, DEL, PEXPIRE, PTTL, TIME, PUBLISH, SUBSCRIBE,
+// UNSUBSCRIBE and PING, on the keys and channels that begin with
+// Options.Prefix; INFO, and DELEX or DELIFEQ, if it is to use the newer commands. Ping
+// tries all that are needed, and an error of it names the one that is missing. A Fence needs EVALSHA, EVAL, GET and
 // SET, and what the writes need that it is given, on the resources and on the keys
 // that begin with FenceOptions.Prefix.
 //

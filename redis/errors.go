@@ -56,10 +56,15 @@ func gone(err error) error {
 }
 
 // isUnknown reports whether the server does not understand a command or an
-// argument of it.
+// argument of it. The last two are about a command in a script, from Redis 7 and
+// before it.
 func isUnknown(err error) bool {
-	return isAnswer(err, "ERR unknown command", "ERR syntax error", "ERR wrong number of arguments")
+	return isAnswer(err, "ERR unknown command", "ERR syntax error", "ERR wrong number of arguments",
+		"ERR Unknown ", "ERR Error running script")
 }
+
+// isForbidden reports whether the user may not run a command that is in a script.
+func isForbidden(err error) bool { return isAnswer(err, "ERR ACL failure in script", "NOPERM") }
 
 // isNoScript reports whether the server has not seen a script, or has
 // forgotten it in a restart.

@@ -47,15 +47,12 @@ type lane struct {
 	active tasks.Group
 }
 
-// A call is one or two commands that are sent together. Its outcome is the
-// first one's.
+// A call is a command that a goroutine of the lane is to send.
 type call struct {
-	cmds  []goredis.Cmder
-	done  chan struct{}
-	state atomic.Int32
-	// orphan, if not nil, is called when the answer comes after the caller has
-	// left because its ctx ended.
-	orphan func()
+	cmd    command
+	done   chan struct{}
+	state  atomic.Int32
+	orphan func() // see do
 }
 
 const (
@@ -64,13 +61,14 @@ const (
 	left            // the caller has left
 )
 
-// do sends c and returns when it is answered or ctx ends. The error is the
-// first command's, or ctx's; after ctx's the commands must not be read.
-func (l *lane) do(ctx context.Context, c *call) error {
-	if l.goAlone(ctx) {
-		return l.sendAlone(ctx, c)
+// do sends cmd and returns when it is answered or ctx ends. The error is the
+// command's, or ctx's; after ctx's the command must not be read, but by orphan: if
+// not nil, it is called when the answer comes after all.
+func (l *lane) do(ctx context.Context, cmd command, orphan func()) error {
+	if p := l.goAlone(ctx); p != nil {
+		return l.sendAlone(ctx, p, cmd)
 	}
-	c.done = make(chan struct{})
+	c := &call{cmd: cmd, orphan: orphan, done: make(chan struct{})}
 	l.start(c)
 	select {
 	case <-c.done:
@@ -80,7 +78,7 @@ func (l *lane) do(ctx context.Context, c *call) error {
 		}
 		<-c.done // being closed this moment
 	}
-	return c.cmds[0].Err()
+	return cmd.Err()
 }
 
 // start has c sent.
@@ -156,10 +154,10 @@ func (l *lane) take() []*call {
 
 // send sends calls in one round trip and tells their callers.
 func (l *lane) send(calls []*call) {
-	cmds := make([]goredis.Cmder, 0, 2*len(calls))
+	cmds := make([]goredis.Cmder, 0, len(calls))
 	for _, c := range calls {
 		if c.state.Load() != left { // nobody waits for what was not sent yet
-			cmds = append(cmds, c.cmds...)
+			cmds = append(cmds, c.cmd)
 		} else {
 			c.orphan = nil
 		}

@@ -23,8 +23,7 @@ func TestPing(t *testing.T) {
 	})
 }
 
-// rights are those that the package's documentation lists, apart from what only some
-// servers have.
+// rights are those that the package's documentation lists as needed.
 var rights = []string{
 	"evalsha", "eval", "get", "set", "del", "pexpire", "pttl", "time", "publish", "subscribe", "unsubscribe", "ping",
 }
@@ -42,7 +41,7 @@ func TestPingTellsTheMissingRight(t *testing.T) {
 			addr := addresses(t, s.env)[0]
 			admin := goredis.NewClient(&goredis.Options{Addr: addr})
 			t.Cleanup(func() { admin.Close() })
-			all := slices.Concat(rights, native[s.name])
+			all := rights
 			if err := pingAs(t, admin, all...); err != nil {
 				t.Errorf("with all rights: %v", err)
 			}
@@ -55,9 +54,6 @@ func TestPingTellsTheMissingRight(t *testing.T) {
 		})
 	}
 }
-
-// native are the commands that a server has instead of scripts.
-var native = map[string][]string{"redis": {"delex"}, "valkey 9.1": {"delifeq"}}
 
 // pingAs pings as a user that has these rights alone.
 func pingAs(t *testing.T, admin *goredis.Client, rights ...string) error {

@@ -23,8 +23,8 @@ type server struct {
 
 var delex, delifeq = "delex", "delifeq"
 
-// The oldest server: PXAT is from 6.2.
-const oldestMajor, oldestMinor = 6, 2
+// The oldest server: SET with both NX and GET is from 7.0.
+const oldestMajor, oldestMinor = 7, 0
 
 // ask reads the server's version. Who may not ask gets along with scripts.
 func (b *Backend) ask(ctx context.Context) error {
@@ -58,7 +58,7 @@ func (s *server) learn(info string) error {
 	}
 	redis := fields["redis_version"] // Valkey gives the version of Redis that it is compatible with
 	if redis != "" && !atLeast(redis, oldestMajor, oldestMinor) {
-		return distlock.Invalid("server version", redis, "6.2 or later")
+		return distlock.Invalid("server version", redis, "7.0 or later")
 	}
 	s.delete.Store(nil)
 	if v, ok := fields["valkey_version"]; ok {

@@ -107,12 +107,12 @@ func (s *session) acquire(ctx context.Context, r distlock.Request) (any, error) 
 
 func (s *session) acquireBy(ctx context.Context, r distlock.Request, whole bool) (any, error) {
 	cmd := s.backend.acquireCommand(r, whole)
-	orphan := func() {
+	err := s.lane.do(ctx, cmd, func() {
 		if _, granted := cmd.Val().(string); granted && cmd.Err() == nil {
 			s.lane.active.Start(func() { s.giveBack(distlock.Hold{Key: r.Key, Owner: r.Owner}) })
 		}
-	}
-	if err := s.lane.do(ctx, &call{cmds: []goredis.Cmder{cmd}, orphan: orphan}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
 	return cmd.Val(), nil
@@ -128,22 +128,20 @@ func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 }
 
 func (s *session) release(ctx context.Context, h distlock.Hold) error {
-	name := s.backend.server.delete.Load()
-	if g, ok := h.State.(*grant); ok && name != nil && !s.lane.single {
-		del, wake := releaseNative(*name, h, g)
-		err := s.lane.do(ctx, &call{cmds: []goredis.Cmder{del, wake}})
-		if !isUnknown(err) {
-			return deleted(del, err)
+	whole := false
+	for {
+		cmd, native := s.backend.releaseCommand(h, whole)
+		err := s.lane.do(ctx, cmd, nil)
+		switch {
+		case isNoScript(err) && !whole:
+			whole = true
+		case native && (isUnknown(err) || isForbidden(err)): // an older server, say, after a failover
+			s.backend.server.delete.Store(nil)
+			whole = false
+		default:
+			return deleted(cmd, err)
 		}
-		s.backend.server.delete.Store(nil)
 	}
-	del := s.backend.releaseScript(h, false)
-	err := s.lane.do(ctx, &call{cmds: []goredis.Cmder{del}})
-	if isNoScript(err) {
-		del = s.backend.releaseScript(h, true)
-		err = s.lane.do(ctx, &call{cmds: []goredis.Cmder{del}})
-	}
-	return deleted(del, err)
 }
 
 // deleted reads an answer of 1 or 0: done, or there was nothing of ours.

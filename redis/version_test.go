@@ -26,8 +26,8 @@ func TestLearn(t *testing.T) {
 		{info: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n"},
 		{info: "redis_version:7.2.4\r\nvalkey_version:8.1.0\r\n", setIfEq: true},
 		{info: "redis_version:7.2.4\r\nvalkey_version:9.1.0\r\n", delete: delifeq, setIfEq: true},
-		{info: "redis_version:6.2.0\n"},
-		{info: "redis_version:6.0.16\n", old: true},
+		{info: "redis_version:7.0.0\n"},
+		{info: "redis_version:6.2.14\n", old: true},
 		{info: "redis_version:unstable\n", old: true},
 		{info: ""},
 	} {

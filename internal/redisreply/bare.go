@@ -12,6 +12,9 @@ import (
 // when it does not know the command: the owner of a lock may be among them. All
 // other errors it returns as they are.
 func Bare(err error) error {
+	if err == nil {
+		return nil
+	}
 	var answer goredis.Error
 	if !errors.As(err, &answer) {
 		return err

@@ -17,6 +17,8 @@ var (
 	renew string
 	//go:embed release.lua
 	release string
+	//go:embed releasevalue.lua
+	releaseValue string
 	//go:embed current.lua
 	current string
 	//go:embed mark.lua
@@ -33,10 +35,11 @@ var (
 
 // The scripts of locks.
 var (
-	Acquire = New(acquire)
-	Renew   = New(renew)
-	Release = New(release)
-	Current = New(current)
+	Acquire      = New(acquire)
+	Renew        = New(renew)
+	Release      = New(release)
+	ReleaseValue = New(releaseValue)
+	Current      = New(current)
 )
 
 // The scripts of locks on independent nodes, besides Renew and Release. Their

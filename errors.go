@@ -33,6 +33,9 @@ var (
 	// and nothing changed. It matches ErrInvalid too. An operator has to decide,
 	// see the Reset of the fence at hand.
 	ErrSource = fmt.Errorf("%w: token of another lock source", ErrInvalid)
+	// ErrForeign: the service has something under the key that is none of this
+	// library's grants. It was left as it is.
+	ErrForeign = errors.New("not a lock of this library")
 )
 
 // Error is the one wrapper around every error that leaves a Client or a Lease,
@@ -41,7 +44,8 @@ var (
 // It says what was tried on which key; Err says why it failed and matches the
 // sentinels above or the service's own error.
 type Error struct {
-	Op      string // "new", "ping", "acquire", "release", "hold", "check", "close"
+	Op      string // "new", "ping", "acquire", "release", "hold", "check",
+	// "inspect", "break", "close"
 	Backend string // the backend's name, such as "redis"
 	Key     string // empty where no key is concerned
 	Err     error
@@ -155,4 +159,4 @@ func (e *causeError) Is(target error) bool {
 
 func (e *causeError) As(target any) bool { return errors.As(e.err, target) }
 
-var sentinels = []error{ErrHeld, ErrLost, ErrReleased, ErrStale, ErrNoFencing, ErrClosed, ErrInvalid, ErrSource}
+var sentinels = []error{ErrHeld, ErrLost, ErrReleased, ErrStale, ErrNoFencing, ErrClosed, ErrInvalid, ErrSource, ErrForeign}

@@ -47,18 +47,16 @@ func (r *row) breaks(c *distlock.Client, key string, t distlock.Token) {
 
 func breakFrees(r *row) {
 	a, b := r.operator(), r.operator()
-	l := r.acquire(a, r.key)
-	for _, operator := range []*distlock.Client{b, a} { // a stranger, and the holder's own
-		r.breaks(operator, r.key, l.Token())
-		r.shownFree(b, "was broken")
-		next := r.try(b, r.key)
+	for name, operator := range map[string]*distlock.Client{"a stranger": b, "the holder's client": a} {
+		key := r.key + "/" + name
+		l := r.acquire(a, key)
+		r.breaks(operator, key, l.Token())
+		r.shownFree(b, key, "was broken by "+name)
+		next := r.try(b, key)
 		larger(r, l.Token(), next)
-		r.breaks(b, r.key, next.Token())
-		l = r.acquire(a, r.key) // once it knows
-		larger(r, next.Token(), l)
+		r.release(next)
+		r.nothingLeft(key)
 	}
-	r.release(l)
-	r.nothingLeft(r.key)
 }
 
 // notBroken checks that each of tokens is ErrStale to Break.

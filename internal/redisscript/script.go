@@ -17,8 +17,10 @@ var (
 	renew string
 	//go:embed release.lua
 	release string
-	//go:embed current.lua
-	current string
+	//go:embed inspect.lua
+	inspect string
+	//go:embed break.lua
+	breaks string
 	//go:embed mark.lua
 	mark string
 	//go:embed node.lua
@@ -36,7 +38,8 @@ var (
 	Acquire = New(acquire)
 	Renew   = New(renew)
 	Release = New(release)
-	Current = New(current)
+	Inspect = New(inspect)
+	Break   = New(breaks)
 )
 
 // The scripts of locks on independent nodes, besides Renew and Release. Their

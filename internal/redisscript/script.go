@@ -31,6 +31,8 @@ var (
 	confirm string
 	//go:embed repair.lua
 	repair string
+	//go:embed revoke.lua
+	revoke string
 )
 
 // The scripts of locks.
@@ -42,12 +44,13 @@ var (
 	Break   = New(breaks)
 )
 
-// The scripts of locks on independent nodes, besides Renew and Release. Their
+// The scripts of locks on independent nodes, besides Renew, Release and Inspect. Their
 // keys are not in one slot: a node is no Cluster.
 var (
 	Vote    = New(node + vote)
 	Confirm = New(node + confirm)
 	Repair  = New(node + repair)
+	Revoke  = New(revoke)
 )
 
 // Marked returns a script that checks the mark of a resource, as mark.lua

@@ -91,9 +91,9 @@ func (r *row) shownHeld(info distlock.LockInfo, l *distlock.Lease, text string) 
 }
 
 func inspectHeld(r *row) {
-	a, b := r.short(distlock.WithHolder("locktest ü 1/2")), r.lasting()
+	a, b := r.lasting(distlock.WithHolder("locktest ü 1/2")), r.lasting()
 	l := r.acquire(a, r.key)
-	r.throughout(r.h.TTL*3/2, func() error {
+	r.throughout(r.long()/2, func() error {
 		for _, c := range []*distlock.Client{a, b} {
 			if err := r.shownHeld(r.inspect(c, r.key), l, "locktest ü 1/2"); err != nil {
 				return err

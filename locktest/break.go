@@ -141,7 +141,7 @@ func breakHandsOver(r *row) {
 
 func breakLockDelay(r *row) {
 	operator := r.lasting(distlock.WithLockDelay(r.h.LockDelay))
-	holder, other := r.short(distlock.WithLockDelay(0)), r.operator()
+	holder, other := r.operator(), r.operator()
 	terms, err := r.h.Backend(r).Check(distlock.Terms{TTL: r.long(), LockDelay: r.h.LockDelay})
 	if err != nil {
 		r.Fatalf("Check: %v", err)

@@ -20,7 +20,8 @@ var (
 	ErrLost = errors.New("lease lost")
 	// ErrReleased: the lease was given up, by Release, by Do or by Close.
 	ErrReleased = errors.New("lease released")
-	// ErrStale: a resource has seen a larger token than the one offered.
+	// ErrStale: a resource has seen a larger token than the one offered; or the
+	// grant of that token does not have its key, see Client.Break.
 	ErrStale = errors.New("stale token")
 	// ErrNoFencing: the backend's tokens are worth less than RequireFencing asks.
 	ErrNoFencing = errors.New("fencing level not offered")
@@ -33,6 +34,9 @@ var (
 	// and nothing changed. It matches ErrInvalid too. An operator has to decide,
 	// see the Reset of the fence at hand.
 	ErrSource = fmt.Errorf("%w: token of another lock source", ErrInvalid)
+	// ErrForeign: the service has something under the key that is none of this
+	// library's grants. It was left as it is.
+	ErrForeign = errors.New("not a lock of this library")
 )
 
 // Error is the one wrapper around every error that leaves a Client or a Lease,
@@ -41,7 +45,7 @@ var (
 // It says what was tried on which key; Err says why it failed and matches the
 // sentinels above or the service's own error.
 type Error struct {
-	Op      string // "new", "ping", "acquire", "release", "hold", "check", "close"
+	Op      string // "new", "ping", "acquire", "release", "hold", "check", "inspect", "break", "close"
 	Backend string // the backend's name, such as "redis"
 	Key     string // empty where no key is concerned
 	Err     error
@@ -155,4 +159,4 @@ func (e *causeError) Is(target error) bool {
 
 func (e *causeError) As(target any) bool { return errors.As(e.err, target) }
 
-var sentinels = []error{ErrHeld, ErrLost, ErrReleased, ErrStale, ErrNoFencing, ErrClosed, ErrInvalid, ErrSource}
+var sentinels = []error{ErrHeld, ErrLost, ErrReleased, ErrStale, ErrNoFencing, ErrClosed, ErrInvalid, ErrSource, ErrForeign}

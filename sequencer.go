@@ -3,19 +3,9 @@ package distlock
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"strings"
 )
-
-// An Inspector is a Backend that can tell which grant of a key is the present
-// one. Backends without it answer no CheckSequencer.
-type Inspector interface {
-	// Current returns the token of the grant that has key now, or 0 if nobody
-	// has. It takes no part in the lock: it leaves nothing, wakes nobody, and
-	// needs no Session. The backend's documentation says how fresh the answer is.
-	Current(ctx context.Context, key string) (Token, error)
-}
 
 // maxSequencer is more than the longest sequencer has: 19 digits, 512 bytes of
 // key in base 64, and the backend's name.
@@ -59,10 +49,12 @@ func parseSequencer(s string) (backend, key string, t Token, err error) {
 // CheckSequencer asks the lock service whether the grant that s stands for has its
 // key now. It takes no part in the lock. The error is nil if the grant was the
 // present one when the service answered, and else matches
-//   - ErrStale: it is not, any more: released, expired, or followed by another;
+//   - ErrStale: it is not, any more: released, broken, expired, or followed by
+//     another;
 //   - ErrInvalid: s is none that a Lease.Sequencer made, or, matching ErrSource
 //     too, one of another kind of backend;
 //   - errors.ErrUnsupported: the backend is no Inspector;
+//   - ErrForeign: the service has something else under the key;
 //   - ErrClosed, ctx.Err(), or the service's own error: unknown.
 //
 // Current means current at the time of the answer, and how far behind that answer
@@ -82,24 +74,16 @@ func (c *Client) CheckSequencer(ctx context.Context, s string) error {
 }
 
 func (c *Client) isCurrent(ctx context.Context, backend, key string, t Token) error {
-	inspector, ok := c.backend.(Inspector)
-	switch {
-	case c.isClosing():
-		return ErrClosed
-	case backend != c.info.Name:
+	if backend != c.info.Name {
 		return fmt.Errorf("%w: the sequencer is of %q, the client of %q", ErrSource, backend, c.info.Name)
-	case !ok:
-		return fmt.Errorf("%w: %s cannot tell the present grant of a key", errors.ErrUnsupported, backend)
 	}
-	switch now, err := inspector.Current(ctx, key); {
-	case err != nil && ctx.Err() == nil:
-		return inner(err)
+	switch now, err := c.inspect(ctx, key); {
 	case err != nil:
 		return err
-	case now == 0:
+	case !now.Held:
 		return fmt.Errorf("%w: nobody has the key", ErrStale)
-	case now != t:
-		return fmt.Errorf("%w: %v is not the present %v", ErrStale, t, now)
+	case now.Token != t:
+		return fmt.Errorf("%w: %v is not the present %v", ErrStale, t, now.Token)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type grant struct {
 	owner   distlock.Owner
 	seen    uint32 // the last round in which the key was there; guarded by session.mu
 	name    string // of its key
-	created int64  // create revision of its key: the token
+	created int64  // the revision at which its key was created: the token
 }
 
 // Lifetime is what the server has granted, but at most what was asked for.
@@ -102,8 +102,7 @@ func (s *session) granted(r distlock.Request, name string, created int64) distlo
 	return distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms, Token: distlock.Token(created), State: g}
 }
 
-// Release deletes the key if it is the one that was granted, by its create
-// revision. Of a grant that was never seen it reads first whose the key is.
+// Release deletes the key if it is the one that was granted, by its revision. Of a grant that was never seen it reads first whose the key is.
 func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	g, ok := h.State.(*grant)
 	switch {
@@ -138,7 +137,7 @@ func (s *session) find(ctx context.Context, h distlock.Hold) (*grant, error) {
 	case len(resp.Kvs) == 0 || !belongs(resp.Kvs[0].Value, h.Owner):
 		return nil, distlock.ErrLost
 	}
-	return &grant{owner: h.Owner, name: name, created: resp.Kvs[0].CreateRevision}, nil
+	return &grant{owner: h.Owner, name: name, created: resp.Kvs[0].ModRevision}, nil
 }
 
 // forget looks for the key of g no more.

@@ -44,8 +44,7 @@ var (
 // It says what was tried on which key; Err says why it failed and matches the
 // sentinels above or the service's own error.
 type Error struct {
-	Op      string // "new", "ping", "acquire", "release", "hold", "check",
-	// "inspect", "break", "close"
+	Op      string // "new", "ping", "acquire", "release", "hold", "check", "inspect", "break", "close"
 	Backend string // the backend's name, such as "redis"
 	Key     string // empty where no key is concerned
 	Err     error

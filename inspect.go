@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -16,27 +17,36 @@ type Inspector interface {
 	// grant of this library is an error that matches ErrForeign. The backend's
 	// documentation says how fresh the answer is.
 	Inspect(ctx context.Context, key string) (LockInfo, error)
-	// Break ends the grant of key that has token t, by one comparison on the
-	// server, and keeps everybody from the key for delay, which Check has
-	// accepted. It returns nil if it did, an error that matches ErrStale if that
-	// grant does not have the key, one that matches ErrForeign as Inspect does,
-	// and any other if it cannot tell. The holder's next renewal finds it lost.
+	// Break ends the grant of key that has token t, which is not 0, by one
+	// comparison on the server. Then it keeps everybody from the key for delay,
+	// which Check has accepted, or wakes who waits for it, as a release does, if
+	// that is 0. What keeps the key is nobody's: no renewal or release of the old
+	// holder's reaches it, and Inspect shows it as a lock-delay.
+	//
+	// It returns nil if it did, an error that matches ErrStale if that grant does
+	// not have the key, one that matches ErrForeign as Inspect does, and any other
+	// if it cannot tell. The holder's next renewal finds it lost. A backend with
+	// FencingNone is not asked.
 	Break(ctx context.Context, key string, t Token, delay time.Duration) error
 }
 
-// LockInfo is what a lock service knows of one key.
+// LockInfo is what a lock service knows of one key. It is zero for a key that is
+// free and that nobody waits for.
 type LockInfo struct {
-	// Held says that a grant has the key. All else is zero without it, but Waiters.
+	// Held says that a grant has the key: that of a holder, of one that was lost
+	// while its lifetime on the server lasts, or of one that has released it
+	// WithMinHold.
 	Held bool
-	// Token of the grant; 0 with FencingNone.
+	// Token of that grant; 0 with FencingNone.
 	Token Token
-	// Holder is the text of WithHolder.
+	// Holder is the text of its WithHolder.
 	Holder string
-	// Left is how long the service keeps the grant if it hears nothing from the
-	// holder, with the lock-delay, or -1 where the service does not tell.
+	// Left is how long the service keeps the key from others if it hears nothing
+	// more of the holder, lock-delay included. Where no grant has the key it is what
+	// is left of a lock-delay, in which nobody gets it. -1: the service does not tell.
 	Left time.Duration
-	// Waiters is how many wait for the key, or -1 where the service does not know.
-	// Those of one Client count as one.
+	// Waiters is how many wait for the key, those of one Client counted as one. -1:
+	// the service does not know.
 	Waiters int
 }
 
@@ -62,10 +72,7 @@ func (c *Client) inspect(ctx context.Context, key string) (LockInfo, error) {
 		return LockInfo{}, err
 	}
 	info, err := i.Inspect(ctx, key)
-	if err != nil {
-		return LockInfo{}, outside(ctx, err)
-	}
-	return info, nil
+	return info, outside(ctx, err)
 }
 
 // Break frees key by force, for an operator who has made sure that its holder is
@@ -74,30 +81,41 @@ func (c *Client) inspect(ctx context.Context, key string) (LockInfo, error) {
 // service tells it, else at its next renewal, and until then can act: break a lock
 // only where its resources check tokens, or the holder is known to be dead.
 // Nobody gets the key within the lock-delay of this client (see WithLockDelay),
-// rounded up to what the service counts in.
+// rounded up to what the service counts in; without one, who waits for it gets it
+// at once.
 //
 // The error is nil if the grant was ended, and else matches
 //   - ErrStale: that grant does not have the key. Nothing was done;
-//   - ErrForeign, ErrInvalid, errors.ErrUnsupported, ErrClosed as in Inspect.
-//     ErrInvalid also for a t of 0: a lock without tokens cannot be broken, as
-//     nothing tells its grants apart;
-//   - ctx.Err() or the service's own error: unknown. To ask again is safe.
+//   - ErrForeign, ErrInvalid, ErrClosed as in Inspect. ErrInvalid also for a t that
+//     is no token;
+//   - errors.ErrUnsupported as in Inspect, and with FencingNone, where nothing
+//     tells the grants of a key apart;
+//   - ctx.Err() or the service's own error: unknown. To ask again is safe: ErrStale
+//     says then that the grant has ended, whoever did it.
 func (c *Client) Break(ctx context.Context, key string, t Token) error {
-	if err := c.breakKey(ctx, key, t); err != nil {
-		return c.fail("break", key, err)
+	start := time.Now()
+	delay := max(c.defaults.terms.LockDelay, 0)
+	err := c.breakKey(ctx, key, t, delay)
+	if err != nil {
+		err = c.fail("break", key, err)
 	}
-	return nil
+	if f := c.trace.Broken; f != nil {
+		f(ctx, BreakInfo{c.info.Name, key, t, delay, time.Since(start), err})
+	}
+	return err
 }
 
-func (c *Client) breakKey(ctx context.Context, key string, t Token) error {
+func (c *Client) breakKey(ctx context.Context, key string, t Token, delay time.Duration) error {
 	i, err := c.inspector(key)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case c.info.Fencing == FencingNone:
+		return fmt.Errorf("%w: without tokens nothing tells the grants of a key apart", errors.ErrUnsupported)
+	case t == 0 || t > math.MaxInt64:
+		return Invalid("token", t, "that of a grant, from 1 to 9223372036854775807")
 	}
-	if t == 0 {
-		return Invalid("token", 0, "that of a grant")
-	}
-	return outside(ctx, i.Break(ctx, key, t, max(c.defaults.terms.LockDelay, 0)))
+	return outside(ctx, i.Break(ctx, key, t, delay))
 }
 
 // inspector returns the backend as an Inspector that may be asked about key.

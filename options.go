@@ -1,7 +1,10 @@
 package distlock
 
 import (
+	"os"
 	"strconv"
+	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -95,8 +98,10 @@ func WithMaxHold(d time.Duration) Option {
 	}}
 }
 
-// WithHolder sets the text that is shown to whoever inspects the lock in the
-// service: up to 256 bytes of UTF-8 without control characters. Default empty.
+// WithHolder sets the text that is shown to whoever inspects the lock, by
+// Client.Inspect or in the service itself: up to 256 bytes of UTF-8 without control
+// characters. Default: host name and process id, as in "web-3/4711". An empty text
+// shows nothing.
 func WithHolder(text string) Option {
 	return Option{name: "WithHolder", apply: func(s *settings) error {
 		if len(text) > maxHolderBytes || !utf8.ValidString(text) || hasControl(text) {
@@ -140,7 +145,29 @@ func hasControl(s string) bool {
 }
 
 func defaults() settings {
-	return settings{asked: Terms{TTL: DefaultTTL, LockDelay: UnsetLockDelay}, renew: true}
+	return settings{asked: Terms{TTL: DefaultTTL, LockDelay: UnsetLockDelay}, renew: true, holder: thisProcess()}
+}
+
+// thisProcess is the holder's text where WithHolder says nothing.
+var thisProcess = sync.OnceValue(func() string {
+	host, _ := os.Hostname() // whoever has none is known by its pid
+	return processName(host, os.Getpid())
+})
+
+// processName returns HOST/PID without what a holder's text must not have.
+func processName(host string, pid int) string {
+	host = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(host, ""))
+	end := "/" + strconv.Itoa(pid)
+	for len(host)+len(end) > maxHolderBytes {
+		_, n := utf8.DecodeLastRuneInString(host)
+		host = host[:len(host)-n]
+	}
+	return host + end
 }
 
 // checkKey says whether a key may go on the wire.

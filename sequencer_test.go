@@ -22,7 +22,7 @@ func TestCheckSequencer(t *testing.T) {
 	}
 	is(t, "a present grant", other.CheckSequencer(ctx, s), nil)
 	for name, hooks := range map[string]memory.Hooks{
-		"no request": {Before: on(memory.Current, netDown)}, "no reply": {After: on(memory.Current, netDown)},
+		"no request": {Before: on(memory.Inspect, netDown)}, "no reply": {After: on(memory.Inspect, netDown)},
 	} {
 		b.SetHooks(hooks)
 		err := other.CheckSequencer(ctx, s)

@@ -30,6 +30,9 @@ type Trace struct {
 	Lost func(i LostInfo)
 	// Released: a Release has ended, the caller's, Do's or Close's.
 	Released func(ctx context.Context, i ReleaseInfo)
+	// Broken: a Break has ended. It is told on the client of the operator; the
+	// holder's is told by Lost.
+	Broken func(ctx context.Context, i BreakInfo)
 	// CleanedUp: what an unknown outcome may have left on the server has been
 	// deleted, or the attempt has failed and will be made again until the
 	// server-side lifetime is over.
@@ -101,6 +104,15 @@ type ReleaseInfo struct {
 	Err          error
 }
 
+// BreakInfo reports on one Break.
+type BreakInfo struct {
+	Backend, Key string
+	Token        Token         // that the caller gave
+	Delay        time.Duration // for which nobody gets the key
+	Duration     time.Duration // of the call
+	Err          error         // nil: the grant was ended
+}
+
 // CleanupInfo reports on one try to clean up after an unknown outcome.
 type CleanupInfo struct {
 	Backend, Key string
@@ -152,7 +164,7 @@ func (c *Client) reporter() {
 }
 
 // LogTrace returns a Trace that logs what no caller is told by an error of its
-// own: losses, leases in danger, overruns, failed terms of a campaign, failed renewals and
+// own: losses, leases in danger, locks that were broken, overruns, failed terms of a campaign, failed renewals and
 // clean-ups as warnings, and what goes
 // well as debug. Keys are logged, owner ids are not.
 func LogTrace(log *slog.Logger) *Trace {
@@ -189,6 +201,12 @@ func LogTrace(log *slog.Logger) *Trace {
 			if i.Err == nil {
 				log.Log(ctx, debug, "lock released", "backend", i.Backend, "key", i.Key,
 					"token", uint64(i.Token), "held", i.Held)
+			}
+		},
+		Broken: func(ctx context.Context, i BreakInfo) {
+			if i.Err == nil {
+				log.Log(ctx, warn, "lock broken by force", "backend", i.Backend, "key", i.Key,
+					"token", uint64(i.Token), "delay", i.Delay)
 			}
 		},
 		CleanedUp: func(i CleanupInfo) {

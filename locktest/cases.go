@@ -4,8 +4,8 @@ import "slices"
 
 // allCases is the table: every row, by what it is about.
 func allCases() []testCase {
-	return slices.Concat(exclusionCases, waitingCases, tokenCases, validityCases, lossCases, releaseCases,
-		unknownCases, lifeCases, sessionCases, inputCases)
+	return slices.Concat(exclusionCases, waitingCases, tokenCases, inspectCases, breakCases, validityCases, lossCases,
+		releaseCases, unknownCases, lifeCases, sessionCases, inputCases)
 }
 
 var exclusionCases = []testCase{
@@ -102,14 +102,6 @@ var tokenCases = []testCase{
 	{
 		name: "token-in-context", run: tokenInContext,
 		rule: "Lease.Context carries key and token, the innermost lease's, and ends with the lease and its cause.",
-	},
-	{
-		name: "sequencer-tells-the-present-grant", run: sequencers,
-		rule: "A sequencer is current while its grant has the key, for any client, and stale once that was released, deleted or followed by another.",
-	},
-	{
-		name: "sequencer-takes-no-part", run: sequencersTakeNoPart,
-		rule: "Checking a sequencer neither takes a key nor leaves anything of it, and ends with its ctx.",
 	},
 }
 

@@ -24,6 +24,7 @@ func TestMemory(t *testing.T) {
 		Delete:    func(_ context.Context, key string) error { b.Expire(key); return nil },
 		Without: map[string]string{
 			"DeleteCounter": "one counter serves all keys and cannot be deleted",
+			"Foreign":       "nobody else writes there",
 			"Link":          "hooks are the service's, not a connection's: see TestMemoryBehindLink",
 			"Residue":       "a refused or expired owner leaves no trace in a map of holders",
 			"Sessions":      "sessions are not kept on the service",
@@ -34,7 +35,7 @@ func TestMemory(t *testing.T) {
 
 func TestMemoryBehindLink(t *testing.T) {
 	t.Parallel()
-	locktest.Run(t, newService(fault{}).harness(shortest))
+	locktest.Run(t, newService(fault{inspector: true}).harness(shortest))
 }
 
 func TestMemoryWithoutFencing(t *testing.T) {
@@ -44,6 +45,12 @@ func TestMemoryWithoutFencing(t *testing.T) {
 
 // unfenced is a backend without tokens, which is no fault.
 var unfenced = fault{
+	inspector: true,
+	inspect: func(ctx context.Context, s *service, key string) (distlock.LockInfo, error) {
+		i, err := s.inspect(ctx, key)
+		i.Token = 0
+		return i, err
+	},
 	info: func(i distlock.Info) distlock.Info {
 		i.Fencing = distlock.FencingNone
 		return i
@@ -89,6 +96,7 @@ func sessionHarness(s *memsession.Service, o memsession.Options) locktest.Harnes
 		Sessions: func(context.Context) (int, error) { return s.Sessions(), nil },
 		Without: map[string]string{
 			"DeleteCounter": "one counter serves all keys and cannot be deleted",
+			"Foreign":       "nobody else writes there",
 			"Restart":       "the service lives in the process",
 		},
 	}
@@ -98,6 +106,8 @@ func sessionHarness(s *memsession.Service, o memsession.Options) locktest.Harnes
 	if !o.Notify {
 		h.Without["loss-noticed"] = "a renewal of the session does not see that a key was deleted"
 		h.Without["loss-not-recreated"] = "likewise"
+		h.Without["break-ends-the-lease"] = "likewise"
+		h.Without["break-frees"] = "likewise: the holder's client waits for the end of its own lease"
 	}
 	return h
 }

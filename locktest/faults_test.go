@@ -13,7 +13,7 @@ import (
 
 // brokenBackends is the table of faults.
 func brokenBackends() []broken {
-	return slices.Concat(brokenGrants, brokenTokens, brokenLifetimes, brokenReleases, brokenManners, brokenKeepers)
+	return slices.Concat(brokenGrants, brokenTokens, brokenInspectors, brokenLifetimes, brokenReleases, brokenManners, brokenKeepers)
 }
 
 var brokenGrants = []broken{
@@ -220,37 +220,6 @@ var brokenTokens = []broken{
 			return h, err
 		}},
 		fails: []string{"token-not-raised-by-refusals", "session-acquire-is-idempotent"},
-	},
-	{
-		name: "takes the last grant for the present one", rule: "6",
-		fault: fault{
-			acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
-				h, err := s.healthy.TryAcquire(ctx, r)
-				if err == nil {
-					s.service.own(r.Key+" last", h.Token)
-				}
-				return h, err
-			},
-			current: func(ctx context.Context, s *service, key string) (distlock.Token, error) {
-				last, _ := s.owner(key + " last").(distlock.Token)
-				return last, ctx.Err()
-			},
-		},
-		fails: []string{"sequencer-tells-the-present-grant", "sequencer-takes-no-part"},
-	},
-	{
-		name: "inspects a key by taking it", rule: "6",
-		fault: fault{current: func(ctx context.Context, s *service, key string) (distlock.Token, error) {
-			t, err := s.memory.Current(ctx, key)
-			if t == 0 && err == nil {
-				terms := distlock.Terms{TTL: time.Minute}
-				probe, _ := s.memory.Open(ctx, terms)
-				_, err = probe.TryAcquire(ctx, distlock.Request{Key: key, Owner: distlock.NewOwner(), Terms: terms})
-			}
-			return t, err
-		}},
-		fails: []string{"sequencer-takes-no-part"},
-		may:   []string{"sequencer-tells-the-present-grant"},
 	},
 	{
 		name: "hands tokens to the refused", rule: "6",

@@ -36,7 +36,10 @@ type fault struct {
 	release func(ctx context.Context, s *session, h distlock.Hold) error
 	watch   func(s *session, key string, wake func()) func()
 	close   func(ctx context.Context, s *session) error
-	current func(ctx context.Context, s *service, key string) (distlock.Token, error) // nil: no Inspector
+
+	inspector bool // the backend is one: not where tokens are others than memory's
+	inspect   func(ctx context.Context, s *service, key string) (distlock.LockInfo, error)
+	breaks    func(ctx context.Context, s *service, key string, t distlock.Token, delay time.Duration) error
 
 	delete, deleteCounter func(s *service, key string)
 	reset                 func(s *service)
@@ -65,18 +68,22 @@ func (s *service) harness(ttl time.Duration) locktest.Harness {
 		}
 	}
 	return locktest.Harness{
-		Backend:   func(testing.TB) distlock.Backend { return s.connect() },
+		Backend:   func(testing.TB) distlock.Backend { return s.connect(nil) },
 		TTL:       ttl,
 		LockDelay: ttl,
 		Delete: func(ctx context.Context, key string) error {
 			s.memory.Expire(key)
 			return do(s.fault.delete)(ctx, key)
 		},
+		Foreign: func(_ context.Context, key string) error {
+			s.own(key+" foreign", true)
+			return nil
+		},
 		Without:       map[string]string{},
 		DeleteCounter: do(s.fault.deleteCounter),
 		Link: func(testing.TB) (distlock.Backend, locktest.Link) {
 			w := newWire()
-			return &backend{s, w}, &link{w, s}
+			return s.connect(w), &link{w, s}
 		},
 		Residue: func(_ context.Context, key string) (int, error) { return s.residue(key), nil },
 		Sessions: func(context.Context) (int, error) {
@@ -93,22 +100,6 @@ func (s *service) harness(ttl time.Duration) locktest.Harness {
 	}
 }
 
-// connect returns a backend without a wire. One that is an Inspector too only where
-// that is the fault: the tokens of others are not those that memory knows.
-func (s *service) connect() distlock.Backend {
-	b := &backend{service: s}
-	if s.fault.current != nil {
-		return inspector{b}
-	}
-	return b
-}
-
-type inspector struct{ *backend }
-
-func (i inspector) Current(ctx context.Context, key string) (distlock.Token, error) {
-	return i.service.fault.current(ctx, i.service, key)
-}
-
 // residue is what a fault left behind, and one more if key is held.
 func (s *service) residue(key string) int {
 	ctx := context.Background()
@@ -117,8 +108,11 @@ func (s *service) residue(key string) int {
 	s.mu.Unlock()
 	terms := distlock.Terms{TTL: time.Second}
 	probe, _ := s.memory.Open(ctx, terms)
-	if _, err := probe.TryAcquire(ctx, distlock.Request{Key: key, Owner: distlock.NewOwner(), Terms: terms}); err != nil {
+	h, err := probe.TryAcquire(ctx, distlock.Request{Key: key, Owner: distlock.NewOwner(), Terms: terms})
+	if err != nil {
 		n++
+	} else {
+		_ = probe.Release(ctx, h)
 	}
 	_ = probe.Close(ctx)
 	return n

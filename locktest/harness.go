@@ -62,6 +62,9 @@ type Harness struct {
 	// DeleteCounter removes whatever the service keeps of the tokens of key
 	// besides the lock.
 	DeleteCounter func(ctx context.Context, key string) error
+	// Foreign puts something under key that is none of the library's grants, where
+	// the lock would be. Only backends that are Inspectors need it.
+	Foreign func(ctx context.Context, key string) error
 	// Link returns a Backend like Backend does, behind a network that can be
 	// cut. See Proxy.
 	Link func(t testing.TB) (distlock.Backend, Link)
@@ -111,6 +114,7 @@ func (h *Harness) capabilities() map[string]bool {
 		"Delete":        h.Delete != nil,
 		"DeleteCounter": h.DeleteCounter != nil,
 		"Expel":         h.Expel != nil,
+		"Foreign":       h.Foreign != nil,
 		"Link":          h.Link != nil,
 		"Residue":       h.Residue != nil,
 		"Sessions":      h.Sessions != nil,

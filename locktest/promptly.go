@@ -1,6 +1,7 @@
 package locktest
 
 import (
+	"maps"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -41,6 +42,7 @@ func cutOffSession(r *row) {
 	if q, ok := s.(distlock.Queuer); ok {
 		calls["Acquire"] = func() error { _, err := q.Acquire(ctx, r.request(t)); return err }
 	}
+	maps.Copy(calls, inspectorCalls(b, ctx, r.key, h.Token))
 	link.Swallow()
 	for name, call := range calls {
 		r.promptly(name, call)

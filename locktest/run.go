@@ -15,7 +15,7 @@ type testCase struct {
 	name  string
 	rule  string   // printed when the case fails
 	needs []string // capabilities, by field name
-	only  string   // the kind of session it is about, such as "Keeper"; "" is any
+	only  string   // the kind of session or backend it is about, such as "Keeper"; "" is any
 	alone bool     // busy, or disturbs others: runs by itself after all others
 	run   func(r *row)
 }
@@ -23,7 +23,7 @@ type testCase struct {
 // Run checks the backend that h describes: one sub-test a case, named as in
 // Harness.Without, Harness.Parallel of them at a time. Cases that need a
 // capability which h lacks without a reason fail. Those that h leaves out, and
-// those that do not apply to the backend, by what its session's methods are,
+// those that do not apply to the backend, by what its and its session's methods are,
 // are not run; the log lists them, once.
 func Run(t *testing.T, h Harness) {
 	t.Helper()
@@ -56,11 +56,12 @@ func prepare(t *testing.T, h Harness) (_ Harness, run []testCase, out []string) 
 	return h, run, out
 }
 
-// kinds opens a session to see what it is.
+// kinds opens a session to see what it and its backend are.
 func (h *Harness) kinds(t *testing.T) []string {
 	t.Helper()
 	r := newRow(t, h, "kinds")
 	s, _ := r.bare()
+	_, inspects := r.h.Backend(t).(distlock.Inspector)
 	defer s.Close(t.Context()) // before the cases, some of which count sessions
 	var kinds []string
 	for kind, is := range map[string]bool{
@@ -68,6 +69,9 @@ func (h *Harness) kinds(t *testing.T) []string {
 		"Keeper":  implements[distlock.Keeper](s),
 		"Queuer":  implements[distlock.Queuer](s),
 		"Waker":   implements[distlock.Waker](s),
+
+		"Inspector":     inspects,
+		fencedInspector: inspects && r.fenced(),
 	} {
 		if is {
 			kinds = append(kinds, kind)
@@ -84,7 +88,7 @@ func implements[T any](s distlock.Session) bool {
 // reason says why c is not to be run, "" if it is.
 func (h *Harness) reason(c testCase, kinds []string) string {
 	if c.only != "" && !slices.Contains(kinds, c.only) {
-		return "the backend's session is no " + c.only
+		return "the backend or its session is no " + c.only
 	}
 	if why := h.Without[c.name]; why != "" {
 		return why

@@ -6,14 +6,6 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// inspects skips a row about sequencers where the backend has none.
-func (r *row) inspects() {
-	r.Helper()
-	if _, ok := r.h.Backend(r).(distlock.Inspector); !ok || !r.fenced() {
-		r.Skip("the backend is no Inspector, or has no tokens")
-	}
-}
-
 // sequencer checks s by c.
 func (r *row) sequencer(c *distlock.Client, what, s string, want error) {
 	r.Helper()
@@ -21,7 +13,6 @@ func (r *row) sequencer(c *distlock.Client, what, s string, want error) {
 }
 
 func sequencers(r *row) {
-	r.inspects()
 	a, b := r.lasting(), r.lasting()
 	first := r.acquire(a, r.key)
 	s := first.Sequencer()
@@ -40,7 +31,6 @@ func sequencers(r *row) {
 }
 
 func sequencersTakeNoPart(r *row) {
-	r.inspects()
 	a, b := r.lasting(), r.lasting()
 	l := r.acquire(a, r.key)
 	s := l.Sequencer()

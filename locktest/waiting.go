@@ -61,22 +61,28 @@ func (r *row) ended(results <-chan result, d time.Duration) result {
 func handOvers(r *row, a, b *distlock.Client) time.Duration {
 	var took []time.Duration
 	for range 5 {
-		l := r.acquire(a, r.key)
-		results := r.wait(r.within(3*r.patience()), b, r.key)
-		r.throughout(100*time.Millisecond, func() error { // time for its first attempt to be refused
-			if len(results) > 0 {
-				return errors.New("a waiter got a key that is held")
-			}
-			return nil
-		})
-		start := time.Now()
-		r.release(l)
-		res := r.got(results, r.patience())
-		took = append(took, res.at.Sub(start))
-		r.release(res.lease)
+		took = append(took, handOver(r, a, b, r.key, r.release))
 	}
 	slices.Sort(took)
 	return took[len(took)/2]
+}
+
+// handOver returns how long it takes from when a's lease ends by the call of end
+// until b, which waits, has one.
+func handOver(r *row, a, b *distlock.Client, key string, end func(*distlock.Lease)) time.Duration {
+	l := r.acquire(a, key)
+	results := r.wait(r.within(3*r.patience()), b, key)
+	r.throughout(100*time.Millisecond, func() error { // time for its first attempt to be refused
+		if len(results) > 0 {
+			return errors.New("a waiter got a key that is held")
+		}
+		return nil
+	})
+	start := time.Now()
+	end(l)
+	res := r.got(results, r.patience())
+	r.release(res.lease)
+	return res.at.Sub(start)
 }
 
 func wokenByRelease(r *row) {

@@ -6,13 +6,15 @@ import "context"
 type Op string
 
 // The calls that hooks see. Acquire is one attempt, Renew one lease of a batch.
+// Inspect is also how a sequencer is checked.
 const (
 	Ping    Op = "ping"
 	Open    Op = "open"
 	Acquire Op = "acquire"
 	Renew   Op = "renew"
 	Release Op = "release"
-	Current Op = "current"
+	Inspect Op = "inspect"
+	Break   Op = "break"
 	Close   Op = "close"
 )
 

@@ -4,8 +4,8 @@
 // Clients made from one Backend exclude each other. Tokens are
 // distlock.FencingDurable for the life of the process. TTLs go from 10 ms to
 // 24 h, lock-delays up to 1 h. Hooks stand in for the faults of a network:
-// see Backend.SetHooks and Backend.Expire. Sequencers are checked against the
-// service itself, so the answer is never old.
+// see Backend.SetHooks and Backend.Expire. Inspect asks the service itself, so the
+// answer is never old, and knows who waits.
 package memory
 
 import (
@@ -32,9 +32,12 @@ type Backend struct {
 	hooks    Hooks
 }
 
+// A grant keeps its key from others until it expires. One with token 0 is nobody's:
+// it is what a lock-delay is kept by after Break.
 type grant struct {
 	owner   distlock.Owner
 	token   distlock.Token
+	holder  string
 	expires time.Time
 }
 
@@ -63,20 +66,6 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return b.call(ctx, Ping, "", func() error { return nil })
 }
 
-// Current returns the token of the present grant of key. The answer is the
-// service's own, as fresh as can be.
-func (b *Backend) Current(ctx context.Context, key string) (t distlock.Token, err error) {
-	err = b.call(ctx, Current, key, func() error {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if g := b.live(key); g != nil {
-			t = g.token
-		}
-		return nil
-	})
-	return t, err
-}
-
 // Open returns a session. It holds nothing by itself.
 func (b *Backend) Open(ctx context.Context, _ distlock.Terms) (distlock.Session, error) {
 	if err := b.call(ctx, Open, "", func() error { return nil }); err != nil {
@@ -95,7 +84,7 @@ func (b *Backend) Expire(key string) bool {
 	return g != nil
 }
 
-// Len returns the number of keys that are held.
+// Len returns the number of keys that are held, or kept for a lock-delay.
 func (b *Backend) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

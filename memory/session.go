@@ -19,7 +19,7 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (h distloc
 		switch {
 		case g == nil:
 			b.last++
-			g = &grant{owner: r.Owner, token: b.last}
+			g = &grant{owner: r.Owner, token: b.last, holder: r.Holder}
 			g.expires = time.Now().Add(r.Terms.Lifetime())
 			b.grants[r.Key] = g
 		case g.owner != r.Owner:

@@ -57,19 +57,6 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return b.call(ctx, Ping, "", func() error { return nil })
 }
 
-// Current returns the token of the owner that has key.
-func (b *Backend) Current(ctx context.Context, key string) (t distlock.Token, err error) {
-	err = b.call(ctx, Current, key, func() error {
-		b.service.mu.Lock()
-		defer b.service.mu.Unlock()
-		if nodes := b.service.keys[key]; len(nodes) > 0 {
-			t = nodes[0].token
-		}
-		return nil
-	})
-	return t, err
-}
-
 // Open opens a session on the service.
 func (b *Backend) Open(ctx context.Context, t distlock.Terms) (distlock.Session, error) {
 	s := &session{backend: b}

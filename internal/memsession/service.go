@@ -29,16 +29,19 @@ type Service struct {
 type remote struct {
 	backend  *Backend
 	lifetime time.Duration
-	timer    *time.Timer // ends it
+	until    time.Time   // unless it is kept alive
+	timer    *time.Timer // ends it then
 	dead     bool
 	lost     func(distlock.Owner, error) // nil: nobody wants to know
 }
 
-// A node is one owner's place in the queue of a key. The first has the key.
+// A node is one owner's place in the queue of a key. The first has the key. One
+// with token 0 is nobody's: it is what a lock-delay is kept by after Break.
 type node struct {
 	remote *remote
 	owner  distlock.Owner
 	token  distlock.Token
+	holder string
 	moved  chan struct{} // closed when it has become the first, or is gone
 	gone   bool
 }
@@ -107,7 +110,7 @@ func (s *Service) Sessions() int {
 
 // open makes a session that lives for lifetime.
 func (s *Service) open(b *Backend, lifetime time.Duration) *remote {
-	r := &remote{backend: b, lifetime: lifetime}
+	r := &remote{backend: b, lifetime: lifetime, until: time.Now().Add(lifetime)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.remotes[r] = struct{}{}
@@ -122,6 +125,7 @@ func (s *Service) keepAlive(r *remote) error {
 	if r.dead {
 		return distlock.ErrLost
 	}
+	r.until = time.Now().Add(r.lifetime)
 	r.timer.Reset(r.lifetime)
 	return nil
 }
@@ -166,12 +170,12 @@ func (s *Service) find(key string, owner distlock.Owner) *node {
 	return nil
 }
 
-// add puts owner at the end of the queue of key, or finds it there.
-func (s *Service) add(r *remote, key string, owner distlock.Owner, queue bool) (*node, error) {
+// add puts q's owner at the end of the queue of its key, or finds it there.
+func (s *Service) add(r *remote, q distlock.Request, queue bool) (*node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	nodes := s.keys[key]
-	n := s.find(key, owner)
+	nodes := s.keys[q.Key]
+	n := s.find(q.Key, q.Owner)
 	switch {
 	case r.dead:
 		return nil, errExpelled
@@ -181,8 +185,8 @@ func (s *Service) add(r *remote, key string, owner distlock.Owner, queue bool) (
 		return n, nil
 	}
 	s.last++
-	n = &node{remote: r, owner: owner, token: s.last, moved: make(chan struct{})}
-	s.keys[key] = append(nodes, n)
+	n = &node{remote: r, owner: q.Owner, token: s.last, holder: q.Holder, moved: make(chan struct{})}
+	s.keys[q.Key] = append(nodes, n)
 	if len(nodes) == 0 {
 		close(n.moved)
 	}

@@ -31,7 +31,7 @@ func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.
 
 func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (h distlock.Hold, err error) {
 	err = s.backend.call(ctx, Acquire, r.Key, func() error {
-		n, err := s.backend.service.add(s.remote, r.Key, r.Owner, false)
+		n, err := s.backend.service.add(s.remote, r, false)
 		if err == nil {
 			h = hold(r, n)
 		}
@@ -61,7 +61,7 @@ func (s *session) Close(ctx context.Context) error {
 func (q queuer) Acquire(ctx context.Context, r distlock.Request) (h distlock.Hold, err error) {
 	b := q.of.backend
 	err = b.call(ctx, Enqueue, r.Key, func() error {
-		n, err := b.service.add(q.of.remote, r.Key, r.Owner, true)
+		n, err := b.service.add(q.of.remote, r, true)
 		if err != nil {
 			return err
 		}

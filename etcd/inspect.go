@@ -2,14 +2,13 @@ package etcd
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/value"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -25,22 +24,24 @@ var _ distlock.Inspector = (*Backend)(nil)
 // lock”, is distlock.ErrForeign.
 func (b *Backend) Inspect(ctx context.Context, key string) (distlock.LockInfo, error) {
 	first, waiters, err := b.head(ctx, key)
-	if err != nil || !first.held {
-		return distlock.LockInfo{Waiters: waiters}, err
+	if err != nil || first.lease == 0 {
+		return distlock.LockInfo{}, err
 	}
-	left, err := b.client.TimeToLive(ctx, first.lease)
+	resp, err := b.client.TimeToLive(ctx, first.lease)
 	if err != nil {
 		return distlock.LockInfo{}, judge(ctx, err)
 	}
-	return distlock.LockInfo{
-		Held: true, Token: distlock.Token(first.created), Holder: first.holder,
-		Left: max(time.Duration(left.TTL)*time.Second, 0), Waiters: waiters,
-	}, nil
+	left := max(time.Duration(resp.TTL)*time.Second, time.Nanosecond) // 0 and less: it is about to end
+	if !first.held {
+		return distlock.LockInfo{Left: left, Waiters: waiters}, nil
+	}
+	token := distlock.Token(first.created)
+	return distlock.LockInfo{Held: true, Token: token, Holder: first.holder, Left: left, Waiters: waiters}, nil
 }
 
-// A head is the first key of a queue.
+// A head is the first key of a queue. Without a lease there is none.
 type head struct {
-	held    bool // it is that of a grant
+	held    bool // it is that of a grant; otherwise a lock-delay's
 	name    string
 	created int64
 	lease   clientv3.LeaseID
@@ -59,31 +60,17 @@ func (b *Backend) head(ctx context.Context, key string) (h head, waiters int, er
 	}
 	first := slices.MinFunc(queue, func(a, b *mvccpb.KeyValue) int { return int(a.CreateRevision - b.CreateRevision) })
 	waiters = len(queue) - 1
-	if string(first.Value) == broken {
+	h = head{name: string(first.Key), created: first.CreateRevision, lease: clientv3.LeaseID(first.Lease)}
+	if string(first.Value) == value.Broken {
 		return h, waiters, nil
 	}
-	holder, ok := holderOf(first.Value)
+	_, holder, ok := value.Parse(first.Value)
 	if !ok || first.ModRevision != first.CreateRevision {
-		return h, 0, fmt.Errorf("%w: the first key of the queue was written by somebody else", distlock.ErrForeign)
+		return head{}, 0, fmt.Errorf("%w: the first key of the queue was written by somebody else", distlock.ErrForeign)
 	}
-	return head{
-		held: true, name: string(first.Key), created: first.CreateRevision, lease: clientv3.LeaseID(first.Lease), holder: holder,
-	}, waiters, nil
+	h.held, h.holder = true, holder
+	return h, waiters, nil
 }
-
-// holderOf is the reverse of value, but for the owner. Not ok is a value of something else.
-func holderOf(value []byte) (holder string, ok bool) {
-	var o distlock.Owner
-	text, holder, ok := strings.Cut(string(value), " ")
-	if ok = ok && len(text) == 2*len(o); ok {
-		_, err := hex.Decode(o[:], []byte(text))
-		ok = err == nil
-	}
-	return holder, ok
-}
-
-// broken is the value of a key that keeps the place of a lock that was broken.
-const broken = "broken"
 
 // Break deletes the holder's key if its revision is t, in one transaction. With a
 // delay it writes the key anew instead, under a lease for that long: it stays the
@@ -128,7 +115,7 @@ func (b *Backend) keepPlace(ctx context.Context, h head, delay time.Duration) er
 	if err != nil {
 		return judge(ctx, err)
 	}
-	err = b.replace(ctx, h, clientv3.OpPut(h.name, broken, clientv3.WithLease(lease.ID)))
+	err = b.replace(ctx, h, clientv3.OpPut(h.name, value.Broken, clientv3.WithLease(lease.ID)))
 	switch {
 	case err == nil: // the delay counts from now
 		_, err = b.client.KeepAliveOnce(ctx, lease.ID)

@@ -112,7 +112,11 @@ func TestBreakWithADelayKeepsThePlace(t *testing.T) {
 		t.Errorf("Held of a broken lock: got %v, %v", resp, err)
 	}
 	looker := s.client()
-	if got := s.inspect(looker, "job"); got != (distlock.LockInfo{Waiters: 2}) {
+	got := s.inspect(looker, "job")
+	if got.Left <= 0 || got.Left > delay {
+		t.Errorf("%v left of a lock-delay of %v", got.Left, delay)
+	}
+	if got.Left = 0; got != (distlock.LockInfo{Waiters: 2}) {
 		t.Errorf("Inspect within the lock-delay: got %+v", got)
 	}
 	s.is("CheckSequencer", looker.CheckSequencer(s.ctx, l.Sequencer()), distlock.ErrStale)

@@ -51,7 +51,7 @@ func breakFrees(r *row) {
 	for _, operator := range []*distlock.Client{b, a} { // a stranger, and the holder's own
 		r.breaks(operator, r.key, l.Token())
 		r.shownFree(b, "was broken")
-		next := r.try(b, r.key)
+		next := r.try(r.operator(), r.key) // one that has nothing to hear of first
 		larger(r, l.Token(), next)
 		r.breaks(b, r.key, next.Token())
 		l = r.acquire(a, r.key) // once it knows

@@ -29,10 +29,11 @@ const letGoBound = 15 * time.Second
 // is at a third of its TTL; and Break waits for it. If it has not within 15 s, Break
 // ends its connection: all other leases of that client with the same TTL and
 // lock-delay are lost too. That needs the right pg_signal_backend, or to be the same
-// role. Should ctx end before that, the holder lets go at its next renewal all the same.
+// role. So give it a ctx of half a minute. One that ends before leaves the holder what
+// it has; ask again then.
 //
-// The lock-delay is noted in the row with it, and so begins with the first attempt
-// after the lock is free.
+// The lock-delay is noted in the row with it. It begins with the first attempt after
+// the lock is free, also after a release that was faster than the Break.
 func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay time.Duration) error {
 	conn, err := b.visit(ctx)
 	if err != nil {

@@ -64,7 +64,7 @@
 // # Errors
 //
 // Decisions are sentinels, matched with [errors.Is]: [ErrHeld], [ErrLost],
-// [ErrReleased], [ErrStale], [ErrSource], [ErrNoFencing], [ErrClosed],
+// [ErrReleased], [ErrStale], [ErrSource], [ErrForeign], [ErrNoFencing], [ErrClosed],
 // [ErrInvalid]. [*Error] says what was tried. An acquire that ended by its own
 // ctx matches the ctx's error; time-outs of this package never look like it.
 package distlock

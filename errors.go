@@ -20,7 +20,8 @@ var (
 	ErrLost = errors.New("lease lost")
 	// ErrReleased: the lease was given up, by Release, by Do or by Close.
 	ErrReleased = errors.New("lease released")
-	// ErrStale: a resource has seen a larger token than the one offered.
+	// ErrStale: a resource has seen a larger token than the one offered; or the
+	// grant of that token does not have its key, see Client.Break.
 	ErrStale = errors.New("stale token")
 	// ErrNoFencing: the backend's tokens are worth less than RequireFencing asks.
 	ErrNoFencing = errors.New("fencing level not offered")

@@ -54,4 +54,5 @@ func (c *Client) RenewAll() (n int) {
 var (
 	Sequencer      = sequencer
 	ParseSequencer = parseSequencer
+	ProcessName    = processName
 )

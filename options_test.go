@@ -3,6 +3,8 @@ package distlock_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -148,6 +150,45 @@ func TestHolderAndTermsReachTheBackend(t *testing.T) {
 			t.Error("two acquisitions share an owner")
 		}
 	})
+}
+
+// Whoever says nothing is shown by host and process, and an empty text stays empty.
+func TestHolderByDefault(t *testing.T) {
+	t.Parallel()
+	var got distlock.Request
+	b := tweak{memory.New(), func(s memorySession) distlock.Session { return spy{s, &got} }}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, b)
+	acquire(t, c, "a")
+	if want := fmt.Sprintf("%s/%d", host, os.Getpid()); got.Holder != want {
+		t.Errorf("got %q, want %q", got.Holder, want)
+	}
+	acquire(t, c, "b", distlock.WithHolder(""))
+	if got.Holder != "" {
+		t.Errorf("got %q for an empty text in a call", got.Holder)
+	}
+	acquire(t, newClient(t, b, distlock.WithHolder("")), "c")
+	if got.Holder != "" {
+		t.Errorf("got %q for an empty text of a client", got.Holder)
+	}
+}
+
+// What a host may be called must be good for WithHolder.
+func TestProcessName(t *testing.T) {
+	t.Parallel()
+	for host, want := range map[string]string{
+		"web-3": "web-3/4711", "": "/4711", "a\x00b\nc": "abc/4711", "a\xffb": "ab/4711",
+		strings.Repeat("x", 300): strings.Repeat("x", 251) + "/4711", strings.Repeat("ü", 200): strings.Repeat("ü", 125) + "/4711",
+	} {
+		got := distlock.ProcessName(host, 4711)
+		if got != want {
+			t.Errorf("%.20q: got %q, want %q", host, got, want)
+		}
+		newClient(t, memory.New(), distlock.WithHolder(got))
+	}
 }
 
 type spy struct {

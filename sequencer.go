@@ -49,10 +49,12 @@ func parseSequencer(s string) (backend, key string, t Token, err error) {
 // CheckSequencer asks the lock service whether the grant that s stands for has its
 // key now. It takes no part in the lock. The error is nil if the grant was the
 // present one when the service answered, and else matches
-//   - ErrStale: it is not, any more: released, expired, or followed by another;
+//   - ErrStale: it is not, any more: released, broken, expired, or followed by
+//     another;
 //   - ErrInvalid: s is none that a Lease.Sequencer made, or, matching ErrSource
 //     too, one of another kind of backend;
 //   - errors.ErrUnsupported: the backend is no Inspector;
+//   - ErrForeign: the service has something else under the key;
 //   - ErrClosed, ctx.Err(), or the service's own error: unknown.
 //
 // Current means current at the time of the answer, and how far behind that answer

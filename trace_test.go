@@ -162,6 +162,8 @@ func TestLogTrace(t *testing.T) {
 			held.Release(context.Background())
 		})
 		acquire(t, c, "k")
+		_ = c.Break(t.Context(), "k", 99) // told to its caller, so not logged
+		is(t, "Break", c.Break(t.Context(), "k", 4), nil)
 		want := []string{
 			`level=DEBUG msg="lock acquired" backend=memory key=k token=1 took=0s attempts=1`,
 			`level=DEBUG msg="lock released" backend=memory key=k token=1 held=0s`,
@@ -171,6 +173,7 @@ func TestLogTrace(t *testing.T) {
 			`level=WARN msg="lock lost" backend=memory key=k token=2 held=11s err="distlock: hold \"k\" (memory): lease lost"`,
 			`level=WARN msg="lock attempt failed" backend=memory key=k attempt=`,
 			`level=DEBUG msg="lock acquired" backend=memory key=k token=4`,
+			`level=WARN msg="lock broken by force" backend=memory key=k token=4 delay=0s`,
 		}
 		for _, line := range want {
 			if !strings.Contains(out.String(), line) {
@@ -179,6 +182,9 @@ func TestLogTrace(t *testing.T) {
 		}
 		if n := strings.Count(out.String(), "lock lost"); n != 1 {
 			t.Errorf("the loss was logged %d times, want once", n)
+		}
+		if strings.Contains(out.String(), "token=99") {
+			t.Error("a Break that failed was logged")
 		}
 		if strings.Contains(out.String(), "err=<nil>") {
 			t.Error("a success was logged as a failure")

@@ -47,18 +47,16 @@ func (r *row) breaks(c *distlock.Client, key string, t distlock.Token) {
 
 func breakFrees(r *row) {
 	a, b := r.operator(), r.operator()
-	l := r.acquire(a, r.key)
-	for _, operator := range []*distlock.Client{b, a} { // a stranger, and the holder's own
-		r.breaks(operator, r.key, l.Token())
-		r.shownFree(b, "was broken")
-		next := r.try(r.operator(), r.key) // one that has nothing to hear of first
+	for name, operator := range map[string]*distlock.Client{"a stranger": b, "the holder's client": a} {
+		key := r.key + "/" + name
+		l := r.acquire(a, key)
+		r.breaks(operator, key, l.Token())
+		r.shownFree(b, key, "was broken by "+name)
+		next := r.try(b, key)
 		larger(r, l.Token(), next)
-		r.breaks(b, r.key, next.Token())
-		l = r.acquire(a, r.key) // once it knows
-		larger(r, next.Token(), l)
+		r.release(next)
+		r.nothingLeft(key)
 	}
-	r.release(l)
-	r.nothingLeft(r.key)
 }
 
 // notBroken checks that each of tokens is ErrStale to Break.
@@ -70,13 +68,13 @@ func (r *row) notBroken(c *distlock.Client, what string, tokens ...distlock.Toke
 }
 
 func breakStale(r *row) {
-	a, b := r.short(), r.operator()
+	a, b := r.lasting(), r.operator()
 	r.notBroken(b, "of a key that was never held", 1, 1<<62)
 	first := r.acquire(a, r.key)
 	r.release(first)
 	r.notBroken(b, "of a key that was released", first.Token(), first.Token()+1)
 	l := r.acquire(a, r.key)
-	r.throughout(r.h.TTL*3/2, func() error {
+	r.throughout(r.long()/2, func() error {
 		r.notBroken(b, "where another grant has the key", first.Token(), l.Token()-1, l.Token()+1, 1<<62)
 		r.refused(b, r.key)
 		return l.Err()
@@ -91,14 +89,14 @@ func breakStale(r *row) {
 }
 
 func breakEndsLease(r *row) {
-	ttl := 3 * r.h.TTL // as in lossNoticed
+	ttl := max(3*r.h.TTL, r.long())
 	holder, b, c := r.client(r.h.Backend(r), ttl), r.operator(), r.lasting()
 	l := r.acquire(holder, r.key)
 	start := time.Now()
 	r.breaks(b, r.key, l.Token())
 	next := r.try(b, r.key)
 	r.ends(l, r.patience())
-	if took, most := time.Since(start), ttl/3+ttl/5; took > most {
+	if took, most := time.Since(start), ttl*2/3; took > most { // or it has missed one renewal
 		r.Errorf("the holder hears of it after %v; a renewal is due every %v", took, ttl/3)
 	}
 	r.is("Release of a lock that was broken", l.Release(r.ctx), distlock.ErrLost)
@@ -119,7 +117,7 @@ func breakEndsLease(r *row) {
 
 func breakHandsOver(r *row) {
 	var took []time.Duration
-	for i := range 3 {
+	for i := range 5 {
 		key := fmt.Sprint(r.key, "/", i)
 		operator := r.operator()
 		took = append(took, handOver(r, r.operator(), r.operator(), key, func(l *distlock.Lease) {
@@ -127,7 +125,7 @@ func breakHandsOver(r *row) {
 		}))
 	}
 	slices.Sort(took)
-	if d := took[1]; d > r.h.HandOver {
+	if d := took[len(took)/2]; d > r.h.HandOver {
 		r.Errorf("a waiter gets a broken key after %v, want %v", d, r.h.HandOver)
 	}
 }

@@ -107,7 +107,6 @@ func sessionHarness(s *memsession.Service, o memsession.Options) locktest.Harnes
 		h.Without["loss-noticed"] = "a renewal of the session does not see that a key was deleted"
 		h.Without["loss-not-recreated"] = "likewise"
 		h.Without["break-ends-the-lease"] = "likewise"
-		h.Without["break-frees"] = "likewise: the holder's client waits for the end of its own lease"
 	}
 	return h
 }

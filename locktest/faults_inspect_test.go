@@ -12,15 +12,25 @@ import (
 var brokenInspectors = []broken{
 	{
 		name: "takes the last grant for the present one", rule: "6",
-		fault: shows(func(s *service, key string, i distlock.LockInfo) distlock.LockInfo {
-			last, _ := s.owner(key + " last").(distlock.LockInfo)
-			if i.Held || last.Held {
-				s.own(key+" last", cmpInfo(i, last))
-			}
-			return cmpInfo(i, last)
-		}),
+		fault: fault{
+			inspector: true,
+			acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+				h, err := s.healthy.TryAcquire(ctx, r)
+				if err == nil {
+					s.service.own(r.Key+" last", distlock.LockInfo{Held: true, Token: h.Token, Holder: r.Holder, Left: -1})
+				}
+				return h, err
+			},
+			inspect: func(ctx context.Context, s *service, key string) (distlock.LockInfo, error) {
+				i, err := s.inspect(ctx, key)
+				if last, held := s.owner(key + " last").(distlock.LockInfo); held && !i.Held {
+					i = last
+				}
+				return i, err
+			},
+		},
 		fails: []string{"inspect-free", "sequencer-tells-the-present-grant", "sequencer-takes-no-part"},
-		may:   []string{"break-frees", "inspect-takes-no-part", "break-lock-delay"},
+		may:   []string{"break-frees", "break-lock-delay", "inspect-foreign"},
 	},
 	{
 		name: "inspects a key by taking it", rule: "6",
@@ -238,14 +248,6 @@ func shows(f func(s *service, key string, i distlock.LockInfo) distlock.LockInfo
 		}
 		return f(s, key, i), nil
 	}}
-}
-
-// cmpInfo is now, or before if nobody has the key now.
-func cmpInfo(now, before distlock.LockInfo) distlock.LockInfo {
-	if now.Held {
-		return now
-	}
-	return before
 }
 
 // breaksBy is an Inspector that breaks by f.

@@ -121,8 +121,19 @@ var brokenManners = []broken{
 			}
 			return h, err
 		}},
-		fails: []string{"refused-leaves-nothing", "wait-ends-by-context", "close-ends-waits", "leaves-no-key", "wait-over-outage"},
+		fails: []string{"refused-leaves-nothing", "wait-ends-by-context", "close-ends-waits", "wait-over-outage"},
 		may:   []string{"acquire-cancelled-at-random", "acquire-reply-lost"},
+	},
+	{
+		name: "leaves a trace of each grant", rule: "8", most: true,
+		fault: fault{acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			h, err := s.healthy.TryAcquire(ctx, r)
+			if err == nil {
+				s.service.litter(r.Key)
+			}
+			return h, err
+		}},
+		fails: []string{"leaves-no-key"},
 	},
 	{
 		name: "leaves a session", rule: "8",

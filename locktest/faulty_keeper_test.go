@@ -134,7 +134,8 @@ var brokenKeepers = []broken{
 		fails: []string{"renewed", "session-cut-off"},
 		may: slices.Concat(lastsBeyondTTL, []string{
 			"deadline-before-next-grant", "lock-delay", "lock-delay-after-crash", "loss-then-release",
-			"loss-of-session", "release-reply-lost", "wait-ends-by-context", "without-renewal", "campaign",
+			"loss-of-session", "release-reply-lost", "wait-ends-by-context", "without-renewal", "campaign", "break-stale",
+			"inspect-held",
 		}),
 	},
 	{
@@ -173,7 +174,10 @@ var brokenKeepers = []broken{
 			return s.healthy.Release(ctx, h)
 		}},
 		fails: []string{"session-queue", "session-release-of-unknown", "wait-ends-by-context"},
-		may:   []string{"acquire-cancelled-at-random", "acquire-reply-lost", "wait-over-outage", "close-ends-waits", "leaves-no-key", "trace-is-coherent"},
+		may: []string{
+			"acquire-cancelled-at-random", "acquire-reply-lost", "wait-over-outage", "close-ends-waits", "leaves-no-key", "trace-is-coherent",
+			"inspect-waiters",
+		},
 	},
 	{
 		name: "jumps the queue", rule: "1",

@@ -51,10 +51,10 @@ func (r *row) inspect(c *distlock.Client, key string) distlock.LockInfo {
 	return info
 }
 
-// shownFree checks what c is told of the row's key, which nobody has or wants.
-func (r *row) shownFree(c *distlock.Client, what string) {
+// shownFree checks what c is told of key, which nobody has or wants.
+func (r *row) shownFree(c *distlock.Client, key, what string) {
 	r.Helper()
-	info := r.inspect(c, r.key)
+	info := r.inspect(c, key)
 	info.Left, info.Waiters = max(info.Left, 0), max(info.Waiters, 0)
 	if info != (distlock.LockInfo{}) {
 		r.Errorf("Inspect of a key that %s: got %+v, want a free key", what, info)
@@ -63,16 +63,16 @@ func (r *row) shownFree(c *distlock.Client, what string) {
 
 func inspectFree(r *row) {
 	a, b := r.lasting(), r.lasting()
-	r.shownFree(a, "was never held")
+	r.shownFree(a, r.key, "was never held")
 	l := r.acquire(a, r.key)
 	r.refused(b, r.key)
 	r.release(l)
-	r.shownFree(a, "was released")
-	r.shownFree(b, "was released")
+	r.shownFree(a, r.key, "was released")
+	r.shownFree(b, r.key, "was released")
 	if r.h.Delete != nil {
 		r.acquire(a, r.key)
 		r.remove(r.h.Delete, r.key)
-		r.shownFree(b, "was deleted")
+		r.shownFree(b, r.key, "was deleted")
 	}
 }
 
@@ -91,9 +91,9 @@ func (r *row) shownHeld(info distlock.LockInfo, l *distlock.Lease, text string) 
 }
 
 func inspectHeld(r *row) {
-	a, b := r.short(distlock.WithHolder("locktest ü 1/2")), r.lasting()
+	a, b := r.lasting(distlock.WithHolder("locktest ü 1/2")), r.lasting()
 	l := r.acquire(a, r.key)
-	r.throughout(r.h.TTL*3/2, func() error {
+	r.throughout(r.long()/2, func() error {
 		for _, c := range []*distlock.Client{a, b} {
 			if err := r.shownHeld(r.inspect(c, r.key), l, "locktest ü 1/2"); err != nil {
 				return err

@@ -47,6 +47,9 @@ func harness(t *testing.T, dial dialer, name string) locktest.Harness {
 		DeleteCounter: func(ctx context.Context, key string) error {
 			return admin.Del(ctx, prefix+"{"+escaped(key)+"}:token").Err()
 		},
+		Foreign: func(ctx context.Context, key string) error {
+			return admin.Set(ctx, prefix+"{"+escaped(key)+"}", "somebody else's", time.Hour).Err()
+		},
 		Residue: func(ctx context.Context, key string) (int, error) {
 			n, err := admin.Exists(ctx, prefix+"{"+escaped(key)+"}").Result()
 			return int(n), err

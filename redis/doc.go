@@ -33,7 +33,8 @@
 // the tokens still grow. For one that is itself a key in Redis, see Fence.
 //
 // Nothing here waits for replicas or for the disk. A value under a lock's key
-// that is another string than this library's counts as held, and is never overwritten.
+// that is another string than this library's counts as held, and is never overwritten;
+// Inspect and Break say distlock.ErrForeign.
 //
 // # What it costs
 //
@@ -54,14 +55,16 @@
 // whose connection breaks is sent once more by this package, and a call whose
 // answer does not come ends with its ctx, at most 250 ms later.
 //
-// A sequencer (Client.CheckSequencer) is checked by one script on the server that
-// grants: see Backend.Current for how fresh its answer is.
+// Client.Inspect, Client.Break and the check of a sequencer are one script each, on the
+// server that grants: see Backend.Inspect for how fresh its answer is, and Backend.Break
+// for what a failover does to it.
 //
 // # What the user needs
 //
 // Rights: EVALSHA, EVAL, GET, SET, DEL, PEXPIRE, PTTL, TIME, DELEX or DELIFEQ,
 // PUBLISH, SUBSCRIBE, UNSUBSCRIBE and PING, on the keys and channels that begin with
-// Options.Prefix; INFO if it is to use the newer commands. Ping tries them all, and
+// Options.Prefix; INFO if it is to use the newer commands; and PUBSUB NUMSUB if
+// Inspect is to count waiters. Ping tries them all, and
 // an error of it names the one that is missing. A Fence needs EVALSHA, EVAL, GET and
 // SET, and what the writes need that it is given, on the resources and on the keys
 // that begin with FenceOptions.Prefix.

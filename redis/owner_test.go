@@ -60,13 +60,15 @@ func TestNoOwnerInAServersError(t *testing.T) {
 		unseen := distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: terms}
 		renewer := s.(distlock.Renewer)
 		_, acquired := s.TryAcquire(t.Context(), r)
-		_, current := b.Current(t.Context(), r.Key)
+		_, inspected := b.Inspect(t.Context(), r.Key)
+		broken := b.Break(t.Context(), r.Key, h.Token, 0)
 		for what, err := range map[string]error{
 			"acquire": acquired,
 			"renew":   renewer.Renew(t.Context(), []distlock.Hold{h, h})[1],
 			"renew 1": renewer.Renew(t.Context(), []distlock.Hold{unseen})[0],
 			"release": s.Release(t.Context(), h),
-			"current": current,
+			"inspect": inspected,
+			"break":   broken,
 		} {
 			if err == nil || !strings.Contains(err.Error(), "unknown command") || strings.Contains(err.Error(), ", with args") {
 				t.Errorf("%s: got %v, want that the command is unknown, without its arguments", what, err)

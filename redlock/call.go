@@ -116,7 +116,7 @@ func (c *call) script(b *Backend, name string) command {
 	case quorum.Renew:
 		s, keys, args = redisscript.Renew, []string{name}, []any{owner, lifetime}
 	case quorum.Repair:
-		s, keys = redisscript.Repair, []string{name, counter, since}
+		s, keys = redisscript.Repair, []string{name, counter, since, name + redisscript.BrokenSuffix}
 		args = []any{owner, l.Holder, lifetime, keep, millis(b.delay), uint64(c.req.Token)}
 	case quorum.Release:
 		s, keys, args = redisscript.Release, []string{name, name + redisscript.ChannelSuffix}, []any{owner}

@@ -53,6 +53,11 @@ func harness(t *testing.T, addrs []string, o *redlock.Options) locktest.Harness 
 		Delete: func(ctx context.Context, key string) error {
 			return each(func(c goredis.UniversalClient) error { return c.Del(ctx, lock(key)).Err() })
 		},
+		Foreign: func(ctx context.Context, key string) error {
+			return each(func(c goredis.UniversalClient) error {
+				return c.Set(ctx, lock(key), "somebody else's", time.Hour).Err()
+			})
+		},
 		Residue: func(ctx context.Context, key string) (n int, err error) {
 			err = each(func(c goredis.UniversalClient) error {
 				found, err := c.Exists(ctx, lock(key)).Result()

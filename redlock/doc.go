@@ -80,9 +80,13 @@
 // all commands, unless the client has no ReadTimeout: then a copy with one of
 // 10 s is used, and copies have no hooks.
 //
+// Client.Inspect and Client.Break ask all nodes in one round trip, and in one more: see
+// Backend.Inspect and Backend.Break.
+//
 // # What the user needs
 //
 // Redis 6.2 or later, or Valkey. Rights: EVALSHA, EVAL, GET, SET, DEL, PEXPIRE,
 // PTTL, TIME, DELEX or DELIFEQ, PUBLISH, SUBSCRIBE and UNSUBSCRIBE, on the keys
-// and channels that begin with Options.Prefix, and INFO.
+// and channels that begin with Options.Prefix, and INFO; and PUBSUB NUMSUB if Inspect is
+// to count waiters.
 package redlock

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -98,8 +97,7 @@ func (s *session) meet(ctx context.Context) error {
 
 // unmet is the error of meet.
 func (s *session) unmet(text []string, errs []error) error {
-	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-	return quorum.Said(fmt.Sprintf("no majority reached, %d of %d nodes", s.set.Quorum, len(s.nodes)), text, errs)
+	return saidAll(fmt.Sprintf("no majority reached, %d of %d nodes", s.set.Quorum, len(s.nodes)), text, errs)
 }
 
 // meetAgain asks all nodes who they are while two of them were the same server:

@@ -1,11 +1,13 @@
 //go:build unix
 
 // Distlock runs a command under a distributed lock, as flock(1) does under a
-// lock of one machine.
+// lock of one machine; and it tells an operator who has a lock, and breaks it.
 //
 //	distlock run -backend redis -addr 127.0.0.1:6379 nightly-report -- /usr/local/bin/report --all
+//	distlock inspect -backend redis -addr 127.0.0.1:6379 nightly-report
+//	distlock break -backend redis -addr 127.0.0.1:6379 nightly-report 1757000000000042
 //
-// It waits for the key, runs the command, renews the lock meanwhile, and
+// Run waits for the key, runs the command, renews the lock meanwhile, and
 // releases it. The command finds the key and the fencing token of its grant in
 // DISTLOCK_KEY and DISTLOCK_TOKEN: whatever it writes elsewhere should carry
 // the token, so that the resource can refuse a holder that comes too late.
@@ -24,7 +26,16 @@
 // must not read the terminal: that stops it. On Linux it dies with distlock. Processes
 // that it leaves in the background are not waited for.
 //
-// Exit status: the command's own, or 128 + n if signal n ended it, or
+// Inspect prints one line of fields, such as
+//
+//	held=true token=1757000000000042 left=21.3s waiters=2 holder="web-3/4711"
+//
+// or with -json an object. Left is how long the service keeps the key from others if
+// it hears nothing more of the holder; what a service does not tell is unknown.
+// Break frees the key, if the grant with this token still has it: see Client.Break
+// for what that means to its holder, who is not asked.
+//
+// Exit status of run: the command's own, or 128 + n if signal n ended it, or
 //
 //	 64  called wrongly
 //	 69  the lock service failed: nothing was run
@@ -32,6 +43,14 @@
 //	 76  the lock was lost, or about to be, and the command was stopped; or it had ended under a lock that was lost
 //	126  the command cannot be run
 //	127  the command was not found
+//
+// Exit status of inspect and break:
+//
+//	 0  held; the lock was broken
+//	 1  not held; that grant does not have the key, and nothing was done
+//	64  called wrongly, or the backend has no such thing
+//	65  what is under the key is no lock of this library, and was left as it is
+//	69  the lock service failed, and may have done it or not: ask again
 //
 // The address can also come from DISTLOCK_ADDR, where other users of the machine
 // do not see it, and the backend from DISTLOCK_BACKEND. The command does not get
@@ -54,7 +73,9 @@ import (
 
 // What distlock itself exits with.
 const (
-	exitUsage    = 64 // EX_USAGE of sysexits.h, as the two below
+	exitNot      = 1
+	exitUsage    = 64 // EX_USAGE of sysexits.h, as those up to 76
+	exitForeign  = 65 // EX_DATAERR
 	exitService  = 69 // EX_UNAVAILABLE
 	exitHeld     = 75 // EX_TEMPFAIL
 	exitLost     = 76 // EX_PROTOCOL
@@ -62,6 +83,21 @@ const (
 	exitNotFound = 127
 	exitSignal   = 128 // and the signal's number
 )
+
+// verbs are what it can do.
+var verbs = map[string]func(args []string) int{"run": runCommand, "inspect": inspectKey, "break": breakKey}
+
+// run does what args say and returns the exit status.
+func run(args []string) int {
+	if len(args) > 0 {
+		if do, ok := verbs[args[0]]; ok {
+			return do(args[1:])
+		}
+	}
+	fmt.Fprint(os.Stderr, usage)
+	complain("the first word must be run, inspect or break")
+	return exitUsage
+}
 
 func main() {
 	runtime.LockOSThread() // a child on Linux dies with the thread that started it

@@ -92,6 +92,24 @@ func TestExitStatus(t *testing.T) {
 		"postgres":        {"run -backend postgres -addr postgres://u:secret/@h:1 k -- true", exitUsage, "no URL"},
 		"bad TTL":         {"run -backend memory -ttl 1ns k -- true", exitUsage, "TTL is 1ns"},
 		"no flag":         {"run -nope k -- true", exitUsage, "nope"},
+		"no verb":         {"-backend memory k -- true", exitUsage, "run, inspect or break"},
+
+		"inspect, free":       {"inspect -backend memory k", exitNot, `held=false token=0 left=0s waiters=0 holder=""`},
+		"inspect, as JSON":    {"inspect -backend memory -json k", exitNot, `{"held":false,"token":"0","left_seconds":0,"waiters":0,"holder":""}`},
+		"inspect, help":       {"inspect -help", 0, "-json"},
+		"inspect, no key":     {"inspect -backend memory", exitUsage, "want KEY"},
+		"inspect, two keys":   {"inspect -backend memory k l", exitUsage, "want KEY"},
+		"inspect, long key":   {"inspect -backend memory " + strings.Repeat("k", 513), exitUsage, "512"},
+		"inspect, no backend": {"inspect k", exitUsage, "memory, redis"},
+		"inspect, down":       {"inspect -backend redis -addr " + nowhere + " k", exitService, "connection refused"},
+		"inspect, password":   {"inspect -backend redis -addr x:secret@h:1 k", exitUsage, "no user or password"},
+		"break, free":         {"break -backend memory k 1", exitNot, "does not have the key"},
+		"break, help":         {"break -help", 0, "-lock-delay"},
+		"break, no token":     {"break -backend memory k", exitUsage, "want KEY TOKEN"},
+		"break, bad token":    {"break -backend memory k 0", exitUsage, "token is"},
+		"break, bad delay":    {"break -backend memory -lock-delay x k 1", exitUsage, "lock-delay"},
+		"break, long delay":   {"break -backend memory -lock-delay 2h k 1", exitUsage, "lock-delay is 2h"},
+		"break, down":         {"break -backend redis -addr " + nowhere + " k 1", exitService, "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

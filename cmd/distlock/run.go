@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"os/signal"
 	"syscall"
@@ -17,37 +16,23 @@ import (
 // passedOn are the signals that the command gets too.
 var passedOn = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}
 
-// run does what args say and returns the exit status.
-func run(args []string) int {
-	j, err := parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		return 0
-	}
+// runCommand runs a command under a lock, and returns the exit status.
+func runCommand(args []string) int {
+	j, err := parseRun(args)
 	if err != nil {
-		complain("%v (distlock run -help)", err)
-		return exitUsage
+		return misused("run", err)
 	}
-	backend, disconnect, err := open(j.backend, j.addr)
-	if err != nil {
-		complain("%v", err)
-		if errors.Is(err, errService) {
-			return exitService
-		}
-		return exitUsage
-	}
-	defer disconnect()
 	danger := make(chan struct{}, 1)
-	client, err := distlock.New(backend, append(j.opts, distlock.WithLossWarning(func(*distlock.Lease) {
+	client, closeAll, status := j.connect(append(j.opts, distlock.WithLossWarning(func(*distlock.Lease) {
 		select {
 		case danger <- struct{}{}:
 		default:
 		}
-	}))...)
-	if err != nil {
-		complain("%v", err)
-		return exitUsage
+	})))
+	if client == nil {
+		return status
 	}
-	defer client.Close(context.Background())
+	defer closeAll()
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn...)
 	defer signal.Stop(signals)

@@ -3,6 +3,7 @@
 -- KEYS[1]  the lock: "OWNER TOKEN HOLDER"
 -- KEYS[2]  the counter
 -- KEYS[3]  since when the node has had its data, microseconds
+-- KEYS[4]  the owner whose lock was ended by force, see revoke.lua
 -- ARGV[1]  owner, 40 hexadecimal digits
 -- ARGV[2]  holder's text, may be empty
 -- ARGV[3]  lifetime from now, milliseconds
@@ -10,7 +11,7 @@
 -- ARGV[5]  0, or else the age of the node's data matters to somebody
 -- ARGV[6]  the token, 0 if there is no counter
 --
--- Reply: 1 if the owner has the lock, 2 if another has.
+-- Reply: 1 if the owner has the lock, 2 if another has or this owner's was ended.
 local keep, token = tonumber(ARGV[4]), tonumber(ARGV[6])
 local last = 0
 if keep > 0 then
@@ -25,6 +26,9 @@ if tonumber(ARGV[5]) > 0 then
 end
 if held then
 	return string.sub(held, 1, 40) == ARGV[1] and 1 or 2
+end
+if redis.call('GET', KEYS[4]) == ARGV[1] then
+	return 2
 end
 if keep > 0 and last < token then
 	count(KEYS[2], token, keep, micros())

@@ -17,8 +17,10 @@ var (
 	renew string
 	//go:embed release.lua
 	release string
-	//go:embed current.lua
-	current string
+	//go:embed inspect.lua
+	inspect string
+	//go:embed break.lua
+	breaks string
 	//go:embed mark.lua
 	mark string
 	//go:embed node.lua
@@ -29,6 +31,8 @@ var (
 	confirm string
 	//go:embed repair.lua
 	repair string
+	//go:embed revoke.lua
+	revoke string
 )
 
 // The scripts of locks.
@@ -36,15 +40,17 @@ var (
 	Acquire = New(acquire)
 	Renew   = New(renew)
 	Release = New(release)
-	Current = New(current)
+	Inspect = New(inspect)
+	Break   = New(breaks)
 )
 
-// The scripts of locks on independent nodes, besides Renew and Release. Their
+// The scripts of locks on independent nodes, besides Renew, Release and Inspect. Their
 // keys are not in one slot: a node is no Cluster.
 var (
 	Vote    = New(node + vote)
 	Confirm = New(node + confirm)
 	Repair  = New(node + repair)
+	Revoke  = New(revoke)
 )
 
 // Marked returns a script that checks the mark of a resource, as mark.lua

@@ -129,6 +129,9 @@ func (b *Backend) changed(ctx context.Context, holds []distlock.Hold) (some []di
 			return err
 		}
 		for _, e := range resp.Errors {
+			if e.OpIndex < 0 || e.OpIndex >= len(holds) {
+				return rejected(resp.Errors)
+			}
 			some = append(some, holds[e.OpIndex])
 		}
 		return nil

@@ -48,7 +48,11 @@ func (b *Backend) visit(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect outside the pool: %w", err)
 	}
-	if _, err = b.examine(ctx, conn); err == nil {
+	pid, err := b.examine(ctx, conn)
+	if err == nil {
+		err = b.refusePooler(ctx, conn, pid) // whose connections are not ours to configure
+	}
+	if err == nil {
 		err = configure(ctx, conn, visitTTL)
 	}
 	if err != nil {

@@ -20,14 +20,11 @@ import (
 func Held(l *distlock.Lease) clientv3.Cmp {
 	if l != nil {
 		if g, ok := distlock.BackendState(l).(*grant); ok {
-			return g.isThere()
+			return isUntouched(g.name, g.created)
 		}
 	}
 	return clientv3.Compare(clientv3.ModRevision(DefaultPrefix), "=", -1) // no key has it
 }
-
-// isThere is the condition that the key of g is what it was at the grant.
-func (g *grant) isThere() clientv3.Cmp { return isUntouched(g.name, g.created) }
 
 // isUntouched is the condition that the key of that name was created at the revision,
 // and that nobody has written it since. The create revision alone would be that of a

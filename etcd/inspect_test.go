@@ -64,12 +64,16 @@ func TestInspectOfWhatIsNotOurs(t *testing.T) {
 	}
 	defer s.admin.Revoke(s.ctx, lease.ID)
 	damaged := s.acquire(c, "damaged")
-	for name, opts := range map[string][]clientv3.OpOption{
-		s.prefix + "foreign/1":  {clientv3.WithLease(lease.ID)},
-		s.prefix + "harmless/1": nil,
-		s.keys("damaged/")[0]:   {clientv3.WithLease(s.leaseOf(s.keys("damaged/")[0]))},
+	own, err := s.admin.Get(s.ctx, s.keys("damaged/")[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, op := range []clientv3.Op{
+		clientv3.OpPut(s.prefix+"foreign/1", "of etcdctl", clientv3.WithLease(lease.ID)),
+		clientv3.OpPut(s.prefix+"harmless/1", "of etcdctl"),
+		clientv3.OpPut(string(own.Kvs[0].Key), string(own.Kvs[0].Value), clientv3.WithIgnoreLease()), // as a copy would
 	} {
-		if _, err := s.admin.Put(s.ctx, name, "of etcdctl", opts...); err != nil {
+		if _, err := s.admin.Do(s.ctx, op); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -82,6 +86,10 @@ func TestInspectOfWhatIsNotOurs(t *testing.T) {
 		if left := s.keys(key + "/"); len(left) != 1 {
 			t.Errorf("%s: left %q", key, left)
 		}
+	}
+	s.is("Release of a key that was written again", damaged.Release(s.ctx), nil)
+	if left := s.keys("damaged/"); len(left) > 0 {
+		t.Errorf("the release left %q", left)
 	}
 	if got := s.inspect(c, "harmless"); got != (distlock.LockInfo{}) {
 		t.Errorf("a key without a lease: got %+v", got)

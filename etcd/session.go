@@ -42,7 +42,7 @@ type grant struct {
 	owner   distlock.Owner
 	seen    uint32 // the last round in which the key was there; guarded by session.mu
 	name    string // of its key
-	created int64  // the revision at which its key was created: the token
+	created int64  // create revision of its key: the token
 }
 
 // Lifetime is what the server has granted, but at most what was asked for.
@@ -102,6 +102,15 @@ func (s *session) granted(r distlock.Request, name string, created int64) distlo
 	return distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms, Token: distlock.Token(created), State: g}
 }
 
+// isThere is the condition that the key of g is there, and the session's, whatever
+// somebody may have written into it. That of a lock that was broken has another lease.
+func (s *session) isThere(g *grant) []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(g.name), "=", g.created),
+		clientv3.Compare(clientv3.LeaseValue(g.name), "=", s.lease),
+	}
+}
+
 // Release deletes the key if it is the one that was granted, by its revision. Of a grant that was never seen it reads first whose the key is.
 func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	g, ok := h.State.(*grant)
@@ -116,7 +125,7 @@ func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 		return distlock.ErrLost
 	}
 	s.forget(g)
-	resp, err := s.backend.client.Txn(ctx).If(g.isThere()).Then(clientv3.OpDelete(g.name)).Commit()
+	resp, err := s.backend.client.Txn(ctx).If(s.isThere(g)...).Then(clientv3.OpDelete(g.name)).Commit()
 	switch {
 	case err != nil:
 		return err
@@ -137,7 +146,7 @@ func (s *session) find(ctx context.Context, h distlock.Hold) (*grant, error) {
 	case len(resp.Kvs) == 0 || !belongs(resp.Kvs[0].Value, h.Owner):
 		return nil, distlock.ErrLost
 	}
-	return &grant{owner: h.Owner, name: name, created: resp.Kvs[0].ModRevision}, nil
+	return &grant{owner: h.Owner, name: name, created: resp.Kvs[0].CreateRevision}, nil
 }
 
 // forget looks for the key of g no more.

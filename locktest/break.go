@@ -3,6 +3,7 @@ package locktest
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -19,7 +20,7 @@ var breakCases = []testCase{
 	},
 	{
 		name: "break-ends-the-lease", run: breakEndsLease, only: fencedInspector,
-		rule: "The holder of a lock that was broken hears of it within one renewal interval, its Release is ErrLost, and it does nothing to the next holder's.",
+		rule: "The holder of a lock that was broken hears of it by its next renewal, its Release is ErrLost, and it does nothing to the next holder's.",
 	},
 	{
 		name: "break-hands-over", run: breakHandsOver, only: fencedInspector,
@@ -89,15 +90,19 @@ func breakStale(r *row) {
 }
 
 func breakEndsLease(r *row) {
-	ttl := max(3*r.h.TTL, r.long())
-	holder, b, c := r.client(r.h.Backend(r), ttl), r.operator(), r.lasting()
+	var renewed atomic.Int32
+	holder, b, c := r.lasting(distlock.WithTrace(&distlock.Trace{Renewed: func(i distlock.RenewInfo) {
+		if i.Err == nil {
+			renewed.Add(1)
+		}
+	}})), r.operator(), r.lasting()
 	l := r.acquire(holder, r.key)
-	start := time.Now()
 	r.breaks(b, r.key, l.Token())
+	renewed.Store(0)
 	next := r.try(b, r.key)
-	r.ends(l, r.patience())
-	if took, most := time.Since(start), ttl*2/3; took > most { // or it has missed one renewal
-		r.Errorf("the holder hears of it after %v; a renewal is due every %v", took, ttl/3)
+	r.ends(l, 4*r.patience())
+	if n := renewed.Load(); n > 2 { // one that was under way, and one whose session lives on
+		r.Errorf("the holder has heard of it after %d renewals that succeeded", n)
 	}
 	r.is("Release of a lock that was broken", l.Release(r.ctx), distlock.ErrLost)
 	r.throughout(r.h.TTL, func() error {
@@ -125,14 +130,18 @@ func breakHandsOver(r *row) {
 		}))
 	}
 	slices.Sort(took)
-	if d := took[len(took)/2]; d > r.h.HandOver {
-		r.Errorf("a waiter gets a broken key after %v, want %v", d, r.h.HandOver)
+	d := took[len(took)/2]
+	if d <= r.h.HandOver {
+		return
+	}
+	if most := 2 * handOvers(r, r.lasting(), r.lasting()); d > most { // unless the machine is slow
+		r.Errorf("a waiter gets a broken key after %v, want %v or %v", d, r.h.HandOver, most)
 	}
 }
 
 func breakLockDelay(r *row) {
 	operator := r.lasting(distlock.WithLockDelay(r.h.LockDelay))
-	holder, other := r.short(distlock.WithLockDelay(0)), r.operator()
+	holder, other := r.operator(), r.operator()
 	terms, err := r.h.Backend(r).Check(distlock.Terms{TTL: r.long(), LockDelay: r.h.LockDelay})
 	if err != nil {
 		r.Fatalf("Check: %v", err)
@@ -140,10 +149,9 @@ func breakLockDelay(r *row) {
 	l := r.acquire(holder, r.key)
 	start := time.Now()
 	r.breaks(operator, r.key, l.Token())
-	broken := time.Now()
 	results := r.wait(r.within(3*r.patience()+terms.LockDelay), other, r.key)
 	info := r.inspect(other, r.key)
-	if info.Token == l.Token() || info.Held && time.Since(start) < r.h.LockDelay || info.Left > terms.LockDelay+slack {
+	if info.Token == l.Token() || info.Held && time.Since(start) < r.h.LockDelay || !info.Held && info.Left > terms.LockDelay+slack {
 		r.Errorf("Inspect after a Break with lock-delay %v: got %+v", terms.LockDelay, info)
 	}
 	r.notBroken(operator, "again", l.Token())
@@ -153,9 +161,6 @@ func breakLockDelay(r *row) {
 	next := r.got(results, terms.LockDelay+pollEvery+r.patience())
 	if d := next.at.Sub(start); d < r.h.LockDelay {
 		r.Errorf("the next grant came %v after a Break with lock-delay %v", d, r.h.LockDelay)
-	}
-	if d := next.at.Sub(broken); d > terms.LockDelay+pollEvery+2*slack {
-		r.Errorf("the next grant came %v after a Break with lock-delay %v", d, terms.LockDelay)
 	}
 	larger(r, l.Token(), next.lease)
 	r.release(next.lease)

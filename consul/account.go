@@ -75,30 +75,28 @@ func (a *account) drop(key string, owner distlock.Owner) {
 	}
 }
 
-// knows reports whether the owner with this text has a grant or is in doubt.
-// Both at once are asked for, as an answer moves an owner from one to the other.
-func (a *account) knows(text string) bool {
+// knows reports whether owner has a grant or is in doubt. Both at once are asked
+// for, as an answer moves an owner from one to the other.
+func (a *account) knows(owner distlock.Owner) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for owner := range a.doubts {
-		if owner.Text() == text {
-			return true
-		}
+	if _, doubted := a.doubts[owner]; doubted {
+		return true
 	}
 	for _, r := range a.grants {
-		if r.owner.Text() == text {
+		if r.owner == owner {
 			return true
 		}
 	}
 	return false
 }
 
-// holds returns all that is on the account, for Release.
+// holds returns all that is on the account. What is in doubt has no token.
 func (a *account) holds() (all []distlock.Hold) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for key, r := range a.grants {
-		all = append(all, distlock.Hold{Key: key, Owner: r.owner})
+		all = append(all, distlock.Hold{Key: key, Owner: r.owner, Token: r.token})
 	}
 	for owner, key := range a.doubts {
 		all = append(all, distlock.Hold{Key: key, Owner: owner})

@@ -2,9 +2,9 @@ package consul
 
 import (
 	"context"
-	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/value"
 	"github.com/hashicorp/consul/api"
 )
 
@@ -24,7 +24,7 @@ func (a *attempt) run(ctx context.Context) (distlock.Token, error) {
 	}
 	o, err := s.backend.txn(ctx,
 		op{Verb: api.KVCheckNotExists, Key: a.name},
-		op{Verb: api.KVLock, Key: a.name, Session: s.id, Value: value(a.request)})
+		op{Verb: api.KVLock, Key: a.name, Session: s.id, Value: []byte(value.Of(a.request))})
 	switch {
 	case len(o.errs) > 0:
 		return a.refused(ctx, o.errs)
@@ -89,9 +89,11 @@ func (a *attempt) inspect(ctx context.Context) (distlock.Token, error) {
 	case entry.Session != s.id:
 		s.hub.refused(a.name)
 		return a.no(distlock.Held(0))
-	case ownerOf(entry) == a.request.Owner.Text():
+	}
+	switch owner, _, _ := value.Parse(entry.Value); {
+	case owner == a.request.Owner:
 		return a.granted(entry.ModifyIndex), nil
-	case s.account.knows(ownerOf(entry)):
+	case s.account.knows(owner):
 		return a.no(distlock.Held(0))
 	}
 	// A request of an owner whom nobody here knows any more arrived late.
@@ -100,12 +102,4 @@ func (a *attempt) inspect(ctx context.Context) (distlock.Token, error) {
 		return a.no(distlock.Refused(err))
 	}
 	return a.no(distlock.Held(0))
-}
-
-// value is what is in the entry of a lock: the owner and the holder's text.
-func value(r distlock.Request) []byte { return []byte(r.Owner.Text() + " " + r.Holder) }
-
-func ownerOf(entry *api.KVPair) string {
-	owner, _, _ := strings.Cut(string(entry.Value), " ")
-	return owner
 }

@@ -62,6 +62,10 @@ func harness(t *testing.T, addrs []string) locktest.Harness {
 			_, err = admin.Session().Destroy(entry.Session, new(api.WriteOptions).WithContext(ctx))
 			return err
 		},
+		Foreign: func(ctx context.Context, key string) error {
+			_, err := admin.KV().Put(&api.KVPair{Key: opts.Prefix + key, Value: []byte("not a lock")}, new(api.WriteOptions).WithContext(ctx))
+			return err
+		},
 		Residue: func(ctx context.Context, key string) (int, error) {
 			entry, err := get(ctx, admin, opts.Prefix+key)
 			if err != nil || entry == nil {
@@ -78,10 +82,8 @@ func harness(t *testing.T, addrs []string) locktest.Harness {
 			return prompt{consullock.New(dial(t, p.Addr()), opts)}, p
 		},
 		Without: map[string]string{
-			"DeleteCounter":      "tokens are indexes of the store's log, which counts for all keys",
-			"Restart":            "the server is shared; restarts are in the fault suite",
-			"loss-noticed":       "a renewal is of the session and does not see that an entry was deleted",
-			"loss-not-recreated": "likewise",
+			"DeleteCounter": "tokens are indexes of the store's log, which counts for all keys",
+			"Restart":       "the server is shared; restarts are in the fault suite",
 		},
 	}
 }

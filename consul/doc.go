@@ -28,8 +28,8 @@
 // needs none. Sessions belong to the node of the agent that is asked, or to
 // Options.Node.
 //
-// An entry that somebody deletes by hand frees its key. The holder learns of it
-// when it releases the lease, not before.
+// An entry that somebody deletes by hand frees its key, as Client.Break does. The
+// holder learns of it after its next renewal.
 //
 // # When the holder dies
 //
@@ -63,11 +63,14 @@
 //
 // # What it costs
 //
-// One request to acquire, one to release, and one for each session and third of
-// its TTL, however many leases it has: a held lease has no connection and no
+// One request to acquire, one to release, and for each session and third of its TTL
+// one that renews it and one for each 64 leases that looks for them; a held lease has no connection and no
 // goroutine. A process that waits has one blocking query for each key it waits
 // for, and asks once a second beside it. Two processes that take turns at a key
 // need four requests a turn.
+//
+// Inspect and CheckSequencer are one consistent read; Break is that and a transaction, with a
+// lock-delay two requests more.
 //
 // Waiting is not first come first served between processes: at a release all
 // are woken, and one is first. The process that has released lets the others go

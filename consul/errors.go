@@ -15,8 +15,8 @@ import (
 // errNoSession is what is said of a session that Consul does not know.
 var errNoSession = fmt.Errorf("%w: the session is gone", distlock.ErrLost)
 
-// errForeign is met where an entry is that no session of anybody has locked.
-var errForeign = errors.New("the entry is there and is no lock: it is not this library's, and is left alone")
+// errForeign is met where an entry is that no session has locked, or not for a grant.
+var errForeign = fmt.Errorf("%w: the entry is no lock that this library has taken, and is left alone", distlock.ErrForeign)
 
 // bare takes the URL out of an error: it may name the session, and who knows a
 // session's id can free its locks.

@@ -26,7 +26,7 @@ type hub struct {
 	own     string // the session's id
 	ctx     context.Context
 	cancel  context.CancelFunc
-	active  sync.WaitGroup // goroutines of topics
+	active  sync.WaitGroup // goroutines of topics and of the session
 
 	mu     sync.Mutex // guards all below
 	topics map[string]*topic
@@ -54,6 +54,15 @@ func newHub(b *Backend, own string) *hub {
 	h := &hub{backend: b, own: own, topics: make(map[string]*topic)}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	return h
+}
+
+// start runs f in a goroutine that close waits for, unless that has begun.
+func (h *hub) start(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ctx.Err() == nil {
+		h.active.Go(f)
+	}
 }
 
 // on returns the topic of name, making it if needed. h.mu is held.

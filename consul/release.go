@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/value"
 	"github.com/hashicorp/consul/api"
 )
 
@@ -46,8 +47,10 @@ func (s *session) release(ctx context.Context, name string, r record) (freed boo
 	switch {
 	case err != nil || entry == nil || entry.Session != s.id:
 		return false, err
-	case ownerOf(entry) == r.owner.Text():
-	case r.token == 0, s.account.knows(ownerOf(entry)):
+	}
+	switch owner, _, _ := value.Parse(entry.Value); {
+	case owner == r.owner:
+	case r.token == 0, s.account.knows(owner):
 		return false, nil
 	} // or somebody has changed what was in ours
 	freed, err = s.free(ctx, name, entry.ModifyIndex)

@@ -115,6 +115,33 @@ func (b *Backend) txn(ctx context.Context, ops ...op) (o outcome, err error) {
 	return o, err
 }
 
+// changed returns which of holds are not as they were at the grant, of maxTxn at
+// most. It is answered as look is.
+func (b *Backend) changed(ctx context.Context, holds []distlock.Hold) (some []distlock.Hold, err error) {
+	ops := make(api.KVTxnOps, len(holds))
+	for i, h := range holds {
+		ops[i] = &api.KVTxnOp{Verb: api.KVCheckIndex, Key: entryName(b.opts.Prefix, h.Key), Index: uint64(h.Token)}
+	}
+	q := &api.QueryOptions{RequireConsistent: true}
+	err = b.call(ctx, func() error {
+		_, resp, _, err := b.client.KV().Txn(ops, q.WithContext(ctx))
+		if err != nil {
+			return err
+		}
+		for _, e := range resp.Errors {
+			if e.OpIndex < 0 || e.OpIndex >= len(holds) {
+				return rejected(resp.Errors)
+			}
+			some = append(some, holds[e.OpIndex])
+		}
+		return nil
+	})
+	return some, err
+}
+
+// maxTxn is how many operations a transaction can have.
+const maxTxn = 64
+
 // look reads an entry; nil is none. It is answered by a server that has made
 // sure that it is the leader.
 func (b *Backend) look(ctx context.Context, name string) (entry *api.KVPair, err error) {

@@ -17,7 +17,15 @@ type session struct {
 	gone    atomic.Bool // Consul has said so
 	account *account
 	hub     *hub
+	lost    func(owner distlock.Owner, cause error) // set before any grant; may be nil
+	looking atomic.Bool                             // lookForEntries is under way
 }
+
+var (
+	_ distlock.Keeper       = (*session)(nil)
+	_ distlock.Waker        = (*session)(nil)
+	_ distlock.LossNotifier = (*session)(nil)
+)
 
 func newSession(b *Backend, id string, t distlock.Terms) *session {
 	return &session{
@@ -31,12 +39,15 @@ func newSession(b *Backend, id string, t distlock.Terms) *session {
 // TTL, and keeps a session for twice that.
 func (s *session) Lifetime() time.Duration { return s.terms.Lifetime() }
 
-// KeepAlive renews the session. The leader does so by its own clock, and
-// begins anew for all sessions when it is elected.
+// KeepAlive renews the session, and has its entries looked for behind that. The
+// leader renews by its own clock, and begins anew for all sessions when it is elected.
 func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.Instant, error) {
 	err := s.backend.renewSession(ctx, s.id)
 	if errors.Is(err, distlock.ErrLost) {
 		s.gone.Store(true)
+	}
+	if err == nil && s.lost != nil {
+		s.hub.start(s.lookForEntries)
 	}
 	return at, err
 }

@@ -34,13 +34,21 @@ func harness(t *testing.T, addrs []string) locktest.Harness {
 	return locktest.Harness{
 		TTL:       3 * time.Second, // the least is met by two late renewals on a busy machine
 		Expiry:    4500 * time.Millisecond,
-		LockDelay: time.Second,
+		LockDelay: 2 * time.Second, // the shortest lease, which keeps the place of a lock that was broken
 		Backend:   func(t testing.TB) distlock.Backend { return etcdlock.New(dial(t, at(addrs...)), opts) },
 		Delete: func(ctx context.Context, key string) error {
 			_, err := admin.Delete(ctx, directory(key), clientv3.WithPrefix())
 			return err
 		},
 		DeleteCounter: func(context.Context, string) error { return nil }, // there is none
+		Foreign: func(ctx context.Context, key string) error {
+			lease, err := admin.Grant(ctx, 60)
+			if err != nil {
+				return err
+			}
+			_, err = admin.Put(ctx, directory(key)+"1", "of etcdctl lock", clientv3.WithLease(lease.ID))
+			return err
+		},
 		Expel: func(ctx context.Context, key string) error {
 			first := append(clientv3.WithFirstCreate(), clientv3.WithPrefix())
 			resp, err := admin.Get(ctx, directory(key), first...)

@@ -27,9 +27,10 @@
 //
 // # What is promised
 //
-// The token is the create revision of the own key: cluster-wide and strictly
+// The token is the revision at which the own key was created: cluster-wide and strictly
 // increasing in the order of grants, over release, expiry, deletion of keys,
-// change of leader and restart of all members: distlock.FencingDurable. [Held]
+// change of leader and restart of all members: distlock.FencingDurable. The key is
+// not written again but by Client.Break, which [Held] sees too. [Held]
 // makes any transaction on the same cluster conditional on the lock: there etcd
 // is fence and resource in one. Everything else needs a distlock.Fence or its
 // like, since etcd grants a key once a lease has run out, whether or not its
@@ -89,6 +90,9 @@
 // Every look into a lock's queue passes the names that were deleted there since
 // the last compaction. There is one for each client that has used the lock, not
 // for each time, so the cluster's usual automatic compaction is enough.
+//
+// Inspect and CheckSequencer: one linearizable read of the lock's queue, and one request
+// for the time left. Break: that read and one write; with a lock-delay two requests more.
 //
 // # The user's client
 //

@@ -152,6 +152,6 @@ func (s *session) unseen(names [][]byte) (missing []*grant) {
 
 // isLost asks for a key by itself: a member may be behind in what it lists.
 func (s *session) isLost(ctx context.Context, g *grant) bool {
-	resp, err := s.backend.client.Txn(ctx).If(g.isThere()).Commit()
+	resp, err := s.backend.client.Txn(ctx).If(s.isThere(g)...).Commit()
 	return err == nil && !resp.Succeeded
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/value"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -37,11 +38,8 @@ var escaper = strings.NewReplacer("%", "%25", "/", "%2F")
 // next compaction, and every look into the directory has to pass it.
 func (s *session) name(dir string) string { return dir + strconv.FormatInt(int64(s.lease), 16) }
 
-// value is what is stored under the name: the owner, and the holder's text.
-func value(r distlock.Request) string { return r.Owner.Text() + " " + r.Holder }
-
 // belongs reports whether a stored value is of owner o.
-func belongs(value []byte, o distlock.Owner) bool {
-	text, _, _ := strings.Cut(string(value), " ")
-	return text == o.Text()
+func belongs(stored []byte, o distlock.Owner) bool {
+	owner, _, ok := value.Parse(stored)
+	return ok && owner == o
 }

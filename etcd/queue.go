@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/value"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
@@ -26,7 +27,7 @@ func (s *session) queue(r distlock.Request) *queue {
 }
 
 func (q *queue) put() clientv3.Op {
-	return clientv3.OpPut(q.own, value(q.request), clientv3.WithLease(q.session.lease))
+	return clientv3.OpPut(q.own, value.Of(q.request), clientv3.WithLease(q.session.lease))
 }
 
 // A place is where a request stands.

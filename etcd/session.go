@@ -102,8 +102,16 @@ func (s *session) granted(r distlock.Request, name string, created int64) distlo
 	return distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms, Token: distlock.Token(created), State: g}
 }
 
-// Release deletes the key if it is the one that was granted, by its create
-// revision. Of a grant that was never seen it reads first whose the key is.
+// isThere is the condition that the key of g is there, and the session's, whatever
+// somebody may have written into it. That of a lock that was broken has another lease.
+func (s *session) isThere(g *grant) []clientv3.Cmp {
+	return []clientv3.Cmp{
+		clientv3.Compare(clientv3.CreateRevision(g.name), "=", g.created),
+		clientv3.Compare(clientv3.LeaseValue(g.name), "=", s.lease),
+	}
+}
+
+// Release deletes the key if it is the one that was granted, by its revision. Of a grant that was never seen it reads first whose the key is.
 func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	g, ok := h.State.(*grant)
 	switch {
@@ -117,7 +125,7 @@ func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 		return distlock.ErrLost
 	}
 	s.forget(g)
-	resp, err := s.backend.client.Txn(ctx).If(g.isThere()).Then(clientv3.OpDelete(g.name)).Commit()
+	resp, err := s.backend.client.Txn(ctx).If(s.isThere(g)...).Then(clientv3.OpDelete(g.name)).Commit()
 	switch {
 	case err != nil:
 		return err

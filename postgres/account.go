@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -90,6 +91,41 @@ func (s *session) giveBack(id int64, e *entry) []*call {
 	}
 	return []*call{c}
 }
+
+// lookForBroken has the server asked which locks are to be let go of.
+func (s *session) lookForBroken() {
+	var calls []*call
+	s.mu.Lock()
+	for id, e := range s.keys {
+		if e.call == nil {
+			c := newCall(broken, id)
+			c.after = func() { s.letGo(c) }
+			calls = append(calls, c)
+		}
+	}
+	s.mu.Unlock()
+	s.lane.start(calls...)
+}
+
+// letGo gives a lock back that c has found broken, once its lease has ended. The
+// lock-delay that is owed is not the holder's any more.
+func (s *session) letGo(c *call) {
+	s.mu.Lock()
+	e := s.keys[c.id]
+	if c.err != nil || len(c.row) < 2 || e == nil || e.call != nil || e.token != distlock.Token(c.row[1]) {
+		s.mu.Unlock()
+		return
+	}
+	e.delay = false
+	back, lost := s.giveBack(c.id, e), s.lost
+	s.mu.Unlock()
+	if lost != nil {
+		lost(e.owner, errBroken)
+	}
+	s.lane.start(back...)
+}
+
+var errBroken = errors.New("the lock was broken by an operator")
 
 // gone waits until what owner has of a lock is given back.
 func (s *session) gone(ctx context.Context, id int64, owner distlock.Owner) error {

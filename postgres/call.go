@@ -14,6 +14,7 @@ const (
 	release
 	listen
 	beat
+	broken // look whether the key is to be let go of
 	acquire
 	verbs // how many there are
 )
@@ -21,7 +22,7 @@ const (
 // A call is one request on a lock connection.
 type call struct {
 	verb   verb
-	id     int64         // of settle, release and acquire
+	id     int64         // of settle, release, broken and acquire; of beat the bell's
 	key    string        // of acquire
 	holder string        // of acquire
 	delay  time.Duration // of acquire

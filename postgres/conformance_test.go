@@ -11,6 +11,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/locktest"
 	pglock "github.com/distlock-go/distlock/postgres"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -43,6 +44,15 @@ func harness(t *testing.T, url string) locktest.Harness {
 			_, err := admin.Exec(ctx, `DELETE FROM public.distlock_tokens WHERE id = $1`, pglock.ID(opts.Namespace, key))
 			return err
 		},
+		Foreign: func(ctx context.Context, key string) error {
+			conn, err := pgx.Connect(ctx, url)
+			if err != nil {
+				return err
+			}
+			t.Cleanup(func() { _ = conn.Close(context.Background()) })
+			_, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, pglock.ID(opts.Namespace, key))
+			return err
+		},
 		Residue: func(ctx context.Context, key string) (n int, err error) {
 			err = admin.QueryRow(ctx, `SELECT count(*) FROM pg_locks WHERE `+isLock,
 				pglock.ID(opts.Namespace, key)).Scan(&n)
@@ -66,6 +76,7 @@ func harness(t *testing.T, url string) locktest.Harness {
 			return pglock.New(pool, opts), p
 		},
 		Without: map[string]string{
+			"break-hands-over":         "an advisory lock is freed by its own connection, at its next renewal",
 			"Restart":                  "the server is shared; restarts are in the fault suite",
 			"renewed-after-lost-reply": "the link resets what it has swallowed from, and a lock goes with its connection; a late reply is in the fault suite",
 		},

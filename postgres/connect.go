@@ -17,6 +17,7 @@ const (
 	settleName  = "distlock_settle"
 	releaseName = "distlock_release"
 	beatName    = "distlock_beat"
+	brokenName  = "distlock_broken"
 )
 
 var (
@@ -28,6 +29,8 @@ var (
 	releaseSQL string
 	//go:embed sql/beat.sql
 	beatSQL string
+	//go:embed sql/broken.sql
+	brokenSQL string
 )
 
 // connect makes a connection for locks: one of its own, to a server that will

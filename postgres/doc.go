@@ -89,7 +89,11 @@
 // max_connections in all; over that the server refuses, and others' locks too).
 // The table has a row for each key that was ever locked. The database must be in UTF8.
 //
-// Who holds what:
+// Client.Break waits for the holder's next renewal, and where that does not come has the
+// server end the holder's connection: see [Backend.Break].
+//
+// Who holds what (and [Backend.Inspect] for one key, which takes care of grants that
+// are under way):
 //
 //	SELECT t.key, t.holder, t.token, t.granted_at, l.pid FROM pg_locks l JOIN distlock_tokens t
 //	ON l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted AND (l.classid::bigint << 32 | l.objid::bigint) = t.id

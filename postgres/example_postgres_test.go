@@ -67,6 +67,8 @@ func ExampleSchema() {
 	//	holder     text NOT NULL DEFAULT '',    -- of the last grant, or the last that a lock-delay kept out
 	//	granted_at timestamptz NOT NULL,        -- likewise
 	//	delay_ms   bigint NOT NULL DEFAULT 0,   -- the lock-delay that is owed if the holder is lost; 0 after a release
-	//	free_at    timestamptz                  -- the end of a lock-delay that runs
+	//	free_at    timestamptz,                 -- the end of a lock-delay that runs
+	//	pid        bigint NOT NULL DEFAULT 0,   -- the server process that has taken the lock last
+	//	broken     boolean NOT NULL DEFAULT false -- that it is asked to let go again
 	// ) WITH (fillfactor = 50);
 }

@@ -30,6 +30,10 @@ func ID(namespace, key string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:8]))
 }
 
+// bell is the number of the advisory lock that who breaks a lock of the connection to
+// this server process shares meanwhile, so that it learns of it without a look at a table.
+func bell(pid int64) int64 { return ID("distlock break", strconv.FormatInt(pid, 10)) }
+
 // channel is what a release of the lock with this id notifies; sql/release.sql
 // makes the same name.
 func channel(id int64) string { return channelPrefix + strconv.FormatUint(uint64(id), 16) }

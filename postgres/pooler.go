@@ -65,7 +65,7 @@ var errPooler = distlock.Invalid("connection", "one of a pooler in transaction m
 
 // backendPID returns the id of the server process that answers.
 func backendPID(ctx context.Context, conn *pgx.Conn) (uint32, error) {
-	row, err := ask(ctx, conn, beatSQL)
+	row, err := ask(ctx, conn, "SELECT pg_backend_pid()")
 	if err != nil {
 		return 0, err
 	}

@@ -65,9 +65,15 @@ func (s *session) NotifyLoss(lost func(owner distlock.Owner, cause error)) {
 // begins.
 func (s *session) Lifetime() time.Duration { return s.terms.Lifetime() }
 
-// KeepAlive gives the server a sign of life.
+// KeepAlive gives the server a sign of life, and hears whether somebody rings.
 func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.Instant, error) {
-	return at, s.lane.do(ctx, newCall(beat, 0))
+	c := newCall(beat, bell(s.lane.pid))
+	c.after = func() {
+		if c.err == nil && len(c.row) > 1 && c.row[1] == 0 {
+			s.lookForBroken()
+		}
+	}
+	return at, s.lane.do(ctx, c)
 }
 
 // TryAcquire tries the lock and mints the token.

@@ -41,7 +41,7 @@ func steps(calls []*call) []*step {
 var binaryFormat = []int16{pgtype.BinaryFormatCode}
 
 // statements are the names of the prepared ones.
-var statements = [verbs]string{settle: settleName, release: releaseName, beat: beatName, acquire: acquireName}
+var statements = [verbs]string{settle: settleName, release: releaseName, beat: beatName, broken: brokenName, acquire: acquireName}
 
 // send puts s into the buffer of f.
 func (s *step) send(f *pgproto3.Frontend, namespace string) {
@@ -66,7 +66,7 @@ func (s *step) send(f *pgproto3.Frontend, namespace string) {
 // arguments are those of the statement, in binary: see its file.
 func (s *step) arguments(namespace string) [][]byte {
 	if s.verb == beat {
-		return nil
+		return [][]byte{binary.BigEndian.AppendUint64(nil, uint64(s.calls[0].id))}
 	}
 	ids := s.numbers(func(c *call) int64 { return c.id })
 	if s.verb != acquire {

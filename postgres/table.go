@@ -71,6 +71,7 @@ func (b *Backend) prepare(ctx context.Context, conn *pgx.Conn) error {
 		{settleName, b.opts.in(settleSQL)},
 		{releaseName, releaseSQL},
 		{beatName, beatSQL},
+		{brokenName, b.opts.in(brokenSQL)},
 	} {
 		if _, err := conn.PgConn().Prepare(ctx, s.name, s.sql, nil); err != nil {
 			return fmt.Errorf("prepare %s: %w", s.name, err)

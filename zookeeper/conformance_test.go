@@ -44,8 +44,8 @@ func harness(t *testing.T, servers []string) locktest.Harness {
 	}
 	return locktest.Harness{
 		TTL:       3 * time.Second,
-		Parallel:  8, // two cores have this and the servers to run
-		LockDelay: 500 * time.Millisecond,
+		Parallel:  8,                       // two cores have this and the servers to run
+		LockDelay: 2 * time.Second,         // what a session has to live by that keeps a broken lock's key
 		Reconnect: 1500 * time.Millisecond, // the client library pauses for a second after a round of its servers
 		Backend:   func(testing.TB) distlock.Backend { return zklock.New(servers, opts) },
 		Delete: func(_ context.Context, key string) error {
@@ -72,6 +72,16 @@ func harness(t *testing.T, servers []string) locktest.Harness {
 				return err
 			}
 			return kill(ctx, servers[0], stat.EphemeralOwner)
+		},
+		Foreign: func(_ context.Context, key string) error {
+			parent := root + "/" + escaped(key)
+			for _, path := range []string{root, parent, parent + "/" + strings.Repeat("ab", 20) + "-0000000000"} {
+				_, err := admin.Create(path, nil, zk.FlagPersistent, zk.WorldACL(zk.PermAll))
+				if err != nil && !errors.Is(err, zk.ErrNodeExists) {
+					return err
+				}
+			}
+			return nil
 		},
 		Residue: func(_ context.Context, key string) (int, error) {
 			names, err := nodes(key)

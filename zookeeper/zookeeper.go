@@ -126,8 +126,7 @@ func roundUp(d time.Duration) time.Duration {
 // key's, and closes the session: the ensemble has a quorum and container
 // nodes, and the user the rights.
 func (b *Backend) Ping(ctx context.Context) error {
-	t := distlock.Terms{TTL: max(2*b.opts.Tick, MinTTL)}
-	s, err := b.open(ctx, t)
+	s, err := b.open(ctx, b.visit())
 	if err != nil {
 		return err
 	}

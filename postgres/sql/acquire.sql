@@ -18,8 +18,8 @@ WITH asked AS MATERIALIZED (
 	SELECT id, key, holder, delay, pg_try_advisory_lock(id) AS got, clock_timestamp() AS now
 	FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[]) AS a (id, key, holder, delay)
 )
-INSERT INTO {{table}} AS c (id, namespace, key, token, holder, granted_at, delay_ms)
-SELECT id, $5::text, key, (extract(epoch FROM now) * 1000000)::bigint, holder, now, delay FROM asked WHERE got
+INSERT INTO {{table}} AS c (id, namespace, key, token, holder, granted_at, delay_ms, pid)
+SELECT id, $5::text, key, (extract(epoch FROM now) * 1000000)::bigint, holder, now, delay, pg_backend_pid() FROM asked WHERE got
 ON CONFLICT (id) DO UPDATE SET
 	free_at = CASE
 		WHEN c.delay_ms = 0 OR c.free_at <= excluded.granted_at THEN NULL
@@ -31,7 +31,8 @@ ON CONFLICT (id) DO UPDATE SET
 		WHEN c.delay_ms = 0 OR c.free_at <= excluded.granted_at THEN excluded.delay_ms
 		ELSE c.delay_ms END,
 	namespace = excluded.namespace, key = excluded.key,
-	holder = excluded.holder, granted_at = excluded.granted_at
+	holder = excluded.holder, granted_at = excluded.granted_at,
+	pid = excluded.pid, broken = false
 RETURNING c.id, c.token,
 	CASE WHEN c.free_at IS NULL THEN 0
 		ELSE greatest(1, ceil(extract(epoch FROM c.free_at - clock_timestamp()) * 1000)::bigint) END

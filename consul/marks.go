@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/distlock-go/distlock/internal/mark"
 	"github.com/hashicorp/consul/api"
@@ -34,7 +35,7 @@ func (m *marks) Swap(ctx context.Context, key, text string, version int64) (now 
 		return 0, err
 	}
 	if len(answer.Errors) > 0 {
-		return 0, mark.ErrMoved
+		return 0, moved(answer.Errors[0])
 	}
 	if len(answer.Results) == 0 {
 		return 0, errors.New("transaction: the answer has no results")
@@ -43,7 +44,10 @@ func (m *marks) Swap(ctx context.Context, key, text string, version int64) (now 
 }
 
 func (m *marks) Set(ctx context.Context, key, text string) error {
-	_, err := m.send(ctx, api.KVTxnOps{{Verb: api.KVSet, Key: m.name(key), Value: []byte(text)}})
+	answer, err := m.send(ctx, api.KVTxnOps{{Verb: api.KVSet, Key: m.name(key), Value: []byte(text)}})
+	if err == nil && len(answer.Errors) > 0 {
+		err = &refusedError{answer.Errors[0]}
+	}
 	return err
 }
 
@@ -56,13 +60,12 @@ func (m *marks) txn(ctx context.Context, key string, version int64, ops api.KVTx
 	}
 	for _, e := range answer.Errors {
 		if e.OpIndex == 0 {
-			return nil, mark.ErrMoved
+			return nil, moved(e)
 		}
 		e.OpIndex--
 	}
 	if len(answer.Errors) > 0 {
-		e := answer.Errors[0]
-		return answer, &refusedError{e.OpIndex, e.What}
+		return answer, &refusedError{answer.Errors[0]}
 	}
 	if len(answer.Results) > 0 { // the check's own
 		answer.Results = answer.Results[1:]
@@ -70,13 +73,19 @@ func (m *marks) txn(ctx context.Context, key string, version int64, ops api.KVTx
 	return answer, nil
 }
 
-// A refusedError is Consul's word that it did not carry out a transaction.
-type refusedError struct {
-	op   int
-	what string
+// moved is ErrMoved if e says that the entry has another index. That is text; every
+// version since the verbs exist has these words.
+func moved(e *api.TxnError) error {
+	if strings.HasPrefix(e.What, "failed ") && strings.Contains(e.What, "index") {
+		return mark.ErrMoved
+	}
+	return &refusedError{e}
 }
 
-func (e *refusedError) Error() string { return fmt.Sprintf("operation %d: %s", e.op, e.what) }
+// A refusedError is Consul's word that it did not carry out a transaction.
+type refusedError struct{ op *api.TxnError }
+
+func (e *refusedError) Error() string { return fmt.Sprintf("operation %d: %s", e.op.OpIndex, e.op.What) }
 
 func (m *marks) Refused(err error) bool {
 	var refused *refusedError

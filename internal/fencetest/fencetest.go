@@ -44,10 +44,11 @@ type Harness struct {
 // patience bounds each case.
 const patience = 2 * time.Minute
 
-// Run checks every rule, each on keys of its own.
+// Run checks every rule, each on keys of its own and beside the others.
 func Run(t *testing.T, h Harness) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			if err := c.check(ctx, bench{h, c.name + "-" + distlock.NewOwner().Text()[:8]}); err != nil {

@@ -85,7 +85,9 @@ func moved(e *api.TxnError) error {
 // A refusedError is Consul's word that it did not carry out a transaction.
 type refusedError struct{ op *api.TxnError }
 
-func (e *refusedError) Error() string { return fmt.Sprintf("operation %d: %s", e.op.OpIndex, e.op.What) }
+func (e *refusedError) Error() string {
+	return fmt.Sprintf("operation %d: %s", e.op.OpIndex, e.op.What)
+}
 
 func (m *marks) Refused(err error) bool {
 	var refused *refusedError

@@ -115,7 +115,7 @@ type cutter struct{ kind atomic.Int32 }
 // cutConn is one of its connections.
 type cutConn struct {
 	net.Conn
-	by    *cutter
+	by     *cutter
 	doomed atomic.Bool
 }
 

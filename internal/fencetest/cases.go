@@ -200,7 +200,7 @@ func damage(ctx context.Context, b bench) error {
 	}
 	for _, text := range []string{
 		"", " ", "one", "one ", "one x", "one 05", "one -5", "one 5 ", "one 5\n", " 5", "5",
-		"one 9223372036854775808", "one\x01 5", strings.Repeat("a", 129) + " 5", "\xff\xfe 5",
+		"one\x01 5", strings.Repeat("a", 129) + " 5", "\xff\xfe 5",
 	} {
 		err := errors.Join(f.Reset(ctx, b.key), f.Write(ctx, b.key, 5, "before"), b.Spoil(ctx, b.key, text))
 		if err != nil {
@@ -209,8 +209,9 @@ func damage(ctx context.Context, b bench) error {
 		for name, err := range map[string]error{
 			"Advance": f.Advance(ctx, b.key, 6), "Write": f.Write(ctx, b.key, 6, "x"), "the holder's": f.Write(ctx, b.key, 5, "x"),
 		} {
-			if err := is(fmt.Sprintf("%s with the mark %q", name, text), err, distlock.ErrInvalid); err != nil {
-				return err
+			// Some look like those of another source.
+			if errors.Is(err, distlock.ErrStale) || !errors.Is(err, distlock.ErrInvalid) {
+				return fmt.Errorf("%s with the mark %q: got %v, want ErrInvalid", name, text, err)
 			}
 		}
 		err = errors.Join(b.holds(ctx, f, "writes with a damaged mark", "before"),

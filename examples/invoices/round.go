@@ -10,20 +10,33 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	redislock "github.com/distlock-go/distlock/redis"
-	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
 	workers = 20
 	price   = 7
-	ttl     = time.Second
 )
+
+// A ledger has what each account was charged. The lease is what the caller holds.
+type ledger interface {
+	// charged reports whether the account was charged: a new holder's first read.
+	charged(ctx context.Context, account int, l *distlock.Lease) (bool, error)
+	// charge enters an amount. False without an error says that the guard has
+	// refused it.
+	charge(ctx context.Context, account, amount int, l *distlock.Lease) (bool, error)
+	// sum returns how many accounts were charged, and with how much in all.
+	sum(ctx context.Context) (accounts, amount int, err error)
+	drop(ctx context.Context) error
+}
 
 // A round bills all accounts once.
 type round struct {
-	rdb      *goredis.Client
-	ledger   *ledger
+	name     string // begins the names of its locks
+	title    string
+	guard    string // what keeps late charges out
+	guarded  bool   // and whether it is there
+	connect  func() (*distlock.Client, error)
+	ledger   ledger
 	accounts int
 	jobs     chan job
 	open     atomic.Int64 // jobs that are not done
@@ -59,20 +72,22 @@ func (r *round) bill(ctx context.Context, out io.Writer) error {
 	staff.Wait()
 	stop()
 	r.took = time.Since(start)
-	if err := context.Cause(ctx); err != nil {
-		return errors.Join(err, r.ledger.drop(context.WithoutCancel(ctx)))
-	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // work is one worker: a process with a client of its own. One that is slow is
 // stopped once, in the middle of an invoice, for longer than its lease.
 func (r *round) work(ctx context.Context, slow bool) error {
-	client, err := distlock.New(redislock.New(r.rdb, nil), distlock.WithTTL(ttl))
+	client, err := r.connect()
 	if err != nil {
 		return err
 	}
 	defer client.Close(context.WithoutCancel(ctx))
+	asking, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := client.Ping(asking); err != nil {
+		return err
+	}
 	for {
 		select {
 		case j, ok := <-r.jobs:
@@ -106,23 +121,29 @@ func (r *round) invoice(ctx context.Context, c *distlock.Client, j job, stall bo
 	if stall {
 		opts = append(opts, distlock.WithoutRenewal()) // a process that is stopped renews nothing
 	}
+	var t times
 	start := time.Now()
-	lease, err := c.Acquire(ctx, fmt.Sprintf("%s/%d", r.ledger.name, j.account), opts...)
-	locking := time.Since(start)
+	lease, err := c.Acquire(ctx, fmt.Sprintf("invoices-%s/%d", r.name, j.account), opts...)
+	t.locking = time.Since(start)
 	if err != nil {
 		return err
 	}
-	charged, err := r.ledger.has(ctx, j.account)
+	start = time.Now()
+	charged, err := r.ledger.charged(ctx, j.account, lease)
+	t.booking = time.Since(start)
 	if err == nil && stall {
 		err = r.beStopped(ctx, lease, j.account)
 	}
 	entered := false
 	if err == nil && !charged {
-		entered, err = r.ledger.charge(ctx, j.account, price)
+		start = time.Now()
+		entered, err = r.ledger.charge(ctx, j.account, price, lease)
+		t.booking += time.Since(start)
 	}
 	start = time.Now()
 	released := lease.Release(ctx)
-	r.count(locking+time.Since(start), stall, entered, charged)
+	t.locking += time.Since(start)
+	r.count(t, stall, entered, charged)
 	if errors.Is(released, distlock.ErrLost) {
 		released = nil // stopped for too long; the ledger knows what to do with what came late
 	}

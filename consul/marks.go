@@ -43,14 +43,6 @@ func (m *marks) Swap(ctx context.Context, key, text string, version int64) (now 
 	return int64(answer.Results[0].ModifyIndex), nil
 }
 
-func (m *marks) Set(ctx context.Context, key, text string) error {
-	answer, err := m.send(ctx, api.KVTxnOps{{Verb: api.KVSet, Key: m.name(key), Value: []byte(text)}})
-	if err == nil && len(answer.Errors) > 0 {
-		err = &refusedError{answer.Errors[0]}
-	}
-	return err
-}
-
 // txn carries ops out if the mark of key is in this version.
 func (m *marks) txn(ctx context.Context, key string, version int64, ops api.KVTxnOps) (*api.KVTxnResponse, error) {
 	check := &api.KVTxnOp{Verb: api.KVCheckIndex, Key: m.name(key), Index: uint64(version)}

@@ -136,11 +136,6 @@ func (m *marks) Swap(ctx context.Context, key, text string, version int64) (now 
 	return resp.Header.Revision, nil
 }
 
-func (m *marks) Set(ctx context.Context, key, text string) error {
-	_, err := m.kv.Put(ctx, m.prefix+key, text)
-	return timely(ctx, err)
-}
-
 // Refused knows also the answer to a put under a lease that is gone.
 func (m *marks) Refused(err error) bool {
 	return isRefusal(err) || errors.Is(err, rpctypes.ErrLeaseNotFound)

@@ -68,20 +68,6 @@ func (m *marks) create(key, text string) error {
 	return err
 }
 
-func (m *marks) Set(ctx context.Context, key, text string) error {
-	_, err := send(ctx, func() (*zk.Stat, error) {
-		stat, err := m.conn.Set(m.path(key), []byte(text), -1)
-		if err != zk.ErrNoNode {
-			return stat, err
-		}
-		if err = m.create(key, text); err == zk.ErrNodeExists {
-			return m.conn.Set(m.path(key), []byte(text), -1)
-		}
-		return nil, err
-	})
-	return err
-}
-
 func (m *marks) Refused(err error) bool { return isAnswer(err) }
 
 // multi carries ops out if the mark of key is in this version. The client library

@@ -21,8 +21,6 @@ type Store interface {
 	// Swap replaces the mark of key if it is in this version, and returns its
 	// new one. If it is in another, the error matches ErrMoved.
 	Swap(ctx context.Context, key, text string, version int64) (now int64, err error)
-	// Set replaces the mark of key, whatever it is.
-	Set(ctx context.Context, key, text string) error
 	// Refused reports whether err, which is not nil, says that a request was
 	// not carried out and will not be.
 	Refused(err error) bool
@@ -83,21 +81,26 @@ func (f *Fence) Write(ctx context.Context, key string, t distlock.Token, write f
 	})
 }
 
-// Reset makes the mark of key one of this fence's source, at 0.
+// Reset makes the mark of key one of this fence's source, at 0. It too replaces what
+// it has read and nothing else, so that one that arrives late undoes no later mark.
 func (f *Fence) Reset(ctx context.Context, key string) error {
-	err := f.valid(ctx, key)
-	if err == nil {
+	const smallest = 1 // Reset has no token, and this one is valid
+	return f.do(ctx, key, smallest, func() error {
+		_, version, err := f.store.Read(ctx, key)
+		if err != nil {
+			return err
+		}
 		f.recent.forget(key)
-		err = f.outcome(f.store.Set(ctx, key, mark{source: f.source}.text()))
-	}
-	return f.Failed(key, err)
+		_, err = f.store.Swap(ctx, key, mark{source: f.source}.text(), version)
+		return f.outcome(err)
+	})
 }
 
-// do calls try until it does not lose a race.
+// do calls try, unless an argument is out of its bounds, until it does not lose a race.
 func (f *Fence) do(ctx context.Context, key string, t distlock.Token, try func() error) error {
-	err := f.valid(ctx, key)
-	if err == nil && (t == 0 || t > math.MaxInt64) {
-		err = distlock.Invalid("token", t, "from 1 to 9223372036854775807")
+	err := f.valid(key, t)
+	if err == nil {
+		err = ctx.Err()
 	}
 	if err != nil {
 		return f.Failed(key, err)
@@ -143,15 +146,16 @@ func (f *Fence) outcome(err error) error {
 	return fmt.Errorf("unknown whether it was carried out: %w", err)
 }
 
-// valid checks what all methods are given.
-func (f *Fence) valid(ctx context.Context, key string) error {
+func (f *Fence) valid(key string, t distlock.Token) error {
 	switch {
 	case f.err != nil:
 		return f.err
 	case key == "" || len(key) > 512 || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
 		return distlock.Invalid("key", strconv.Quote(key), "1 to 512 bytes of UTF-8 without NUL")
+	case t == 0 || t > math.MaxInt64:
+		return distlock.Invalid("token", t, "from 1 to 9223372036854775807")
 	}
-	return ctx.Err()
+	return nil
 }
 
 // Failed is err as a method tells it, which names key and backend. Nil stays nil.

@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A fake has one mark. Fail is what the next calls of Swap and Set answer.
+// A fake has one mark. Fail is what the next calls of Swap answer.
 type fake struct {
 	text    string
 	version int64
@@ -59,11 +59,6 @@ func (s *fake) Swap(_ context.Context, _, text string, version int64) (int64, er
 		s.text, s.version = text, s.version+1
 	}
 	return s.version, s.fail
-}
-
-func (s *fake) Set(ctx context.Context, _, text string) error {
-	_, err := s.Swap(ctx, "", text, s.version)
-	return err
 }
 
 func (s *fake) Refused(err error) bool { return errors.Is(err, errAnswer) }
@@ -142,4 +137,36 @@ func TestRecent(t *testing.T) {
 		t.Errorf("%d keys are remembered", n)
 	}
 	write(6, 1)
+}
+
+// A Reset that is sent on what was read arrives late and undoes no newer mark.
+func TestLateReset(t *testing.T) {
+	s := &fake{}
+	f := New("fake", "a", s, nil)
+	late := &lateStore{fake: s, between: func() { s.text, s.version = "a 7", s.version+1 }}
+	if err := New("fake", "a", late, nil).Reset(t.Context(), "k"); err != nil || late.refused != 1 {
+		t.Errorf("got %v, %d times refused, want that it was read again", err, late.refused)
+	}
+	if err := f.Advance(t.Context(), "k", 1); err != nil {
+		t.Errorf("after Reset: %v", err)
+	}
+}
+
+// A lateStore has something happen before the first Swap.
+type lateStore struct {
+	*fake
+	between func()
+	refused int
+}
+
+func (s *lateStore) Swap(ctx context.Context, key, text string, version int64) (int64, error) {
+	if s.between != nil {
+		s.between()
+		s.between = nil
+	}
+	now, err := s.fake.Swap(ctx, key, text, version)
+	if errors.Is(err, ErrMoved) {
+		s.refused++
+	}
+	return now, err
 }

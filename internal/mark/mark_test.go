@@ -30,12 +30,11 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A fake has one mark. Fail is what the next calls of Swap answer.
+// A fake has one mark.
 type fake struct {
 	text    string
 	version int64
-	fail    error
-	applied bool // though it fails
+	fail    error // what Swap answers, and does nothing
 	reads   int
 	swaps   int
 }
@@ -52,13 +51,14 @@ func (s *fake) Read(context.Context, string) (string, int64, error) {
 
 func (s *fake) Swap(_ context.Context, _, text string, version int64) (int64, error) {
 	s.swaps++
-	if s.fail == nil && version != s.version {
+	switch {
+	case s.fail != nil:
+		return 0, s.fail
+	case version != s.version:
 		return 0, fmt.Errorf("swap: %w", ErrMoved)
 	}
-	if s.fail == nil || s.applied {
-		s.text, s.version = text, s.version+1
-	}
-	return s.version, s.fail
+	s.text, s.version = text, s.version+1
+	return s.version, nil
 }
 
 func (s *fake) Refused(err error) bool { return errors.Is(err, errAnswer) }
@@ -66,29 +66,21 @@ func (s *fake) Refused(err error) bool { return errors.Is(err, errAnswer) }
 // Only an answer says that nothing was done; what has none is not sent again.
 func TestOutcome(t *testing.T) {
 	for fail, unknown := range map[error]bool{errAnswer: false, errNetwork: true, context.Canceled: true} {
-		s := &fake{fail: fail}
-		f := New("fake", "a", s, nil)
-		for name, do := range map[string]func() error{
-			"Advance": func() error { return f.Advance(t.Context(), "k", 5) },
-			"Reset":   func() error { return f.Reset(t.Context(), "k") },
-			"Write": func() error {
-				s.fail = nil
-				defer func() { s.fail = fail }()
-				calls := 0
-				err := f.Write(t.Context(), "k", 5, func(int64) error { calls++; return fail })
-				if calls != 1 {
-					t.Errorf("the write was tried %d times", calls)
-				}
-				s.swaps = 1
-				return err
-			},
-		} {
-			s.swaps = 0
-			err := do()
-			if !errors.Is(err, fail) || strings.Contains(err.Error(), "unknown whether") != unknown || s.swaps != 1 {
-				t.Errorf("%s: %v after %d requests, want one, and that its outcome is unknown: %v", name, err, s.swaps, unknown)
+		is := func(what string, sent int, err error) {
+			t.Helper()
+			if !errors.Is(err, fail) || strings.Contains(err.Error(), "unknown whether") != unknown || sent != 1 {
+				t.Errorf("%s: got %v after %d requests, want one, and that its outcome is unknown: %v", what, err, sent, unknown)
 			}
 		}
+		s := &fake{fail: fail}
+		err := New("fake", "a", s, nil).Advance(t.Context(), "k", 5)
+		is("Advance", s.swaps, err)
+		s = &fake{fail: fail}
+		err = New("fake", "a", s, nil).Reset(t.Context(), "k")
+		is("Reset", s.swaps, err)
+		calls := 0
+		err = New("fake", "a", &fake{}, nil).Write(t.Context(), "k", 5, func(int64) error { calls++; return fail })
+		is("Write", calls, err)
 	}
 }
 

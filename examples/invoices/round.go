@@ -50,8 +50,22 @@ type job struct {
 	done    chan struct{} // closed when it is done; nil: nobody waits for it
 }
 
+// ping tells of a lock service that does not answer.
+func (r *round) ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	client, err := r.connect()
+	if err != nil {
+		return err
+	}
+	return errors.Join(client.Ping(ctx), client.Close(ctx))
+}
+
 // bill sends out all jobs and returns when they are done.
 func (r *round) bill(ctx context.Context, out io.Writer) error {
+	if err := r.ping(ctx); err != nil {
+		return err
+	}
 	r.jobs = make(chan job, r.accounts+workers) // room for one job more of each worker
 	r.open.Store(int64(r.accounts))
 	for account := range r.accounts {
@@ -83,11 +97,6 @@ func (r *round) work(ctx context.Context, slow bool) error {
 		return err
 	}
 	defer client.Close(context.WithoutCancel(ctx))
-	asking, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	if err := client.Ping(asking); err != nil {
-		return err
-	}
 	for {
 		select {
 		case j, ok := <-r.jobs:

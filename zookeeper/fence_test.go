@@ -93,7 +93,9 @@ func TestFenceMulti(t *testing.T) {
 	f := s.fence(s.admin, "a")
 	ctx := within(t, time.Minute)
 	acl := zk.WorldACL(zk.PermAll)
-	results, err := f.Multi(ctx, "k", 5, &zk.CreateRequest{Path: s.root + "/x", Acl: acl}, &zk.CreateRequest{Path: s.root + "/x/y", Acl: acl})
+	results, err := f.Multi(ctx, "k", 5,
+		&zk.CreateRequest{Path: s.root + "/x", Acl: acl},
+		&zk.CreateRequest{Path: s.root + "/x/y", Acl: acl})
 	if err != nil || len(results) != 2 || results[1].String != s.root+"/x/y" {
 		t.Fatalf("got %v, %v", results, err)
 	}

@@ -26,7 +26,7 @@ func correctness(endpoints, url string) act {
 		}
 		r.title, r.guard = "correctness, on etcd and Postgres", "fence"
 		r.connect = func() (*distlock.Client, error) {
-			return distlock.New(etcdlock.New(etcd, nil), distlock.WithTTL(3*time.Second),
+			return distlock.New(etcdlock.New(etcd, nil), distlock.WithTTL(ttl),
 				distlock.RequireFencing(distlock.FencingDurable))
 		}
 		t, err := newTable(ctx, url, r.accounts, r.guarded)

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/distlock-go/distlock"
 	redislock "github.com/distlock-go/distlock/redis"
@@ -20,7 +19,7 @@ func efficiency(addr string) act {
 		r.title, r.guard = "efficiency, on Redis", "unique constraint"
 		r.ledger = &hash{rdb: rdb, name: "invoices:" + rand.Text(), unique: r.guarded}
 		r.connect = func() (*distlock.Client, error) {
-			return distlock.New(redislock.New(rdb, nil), distlock.WithTTL(time.Second))
+			return distlock.New(redislock.New(rdb, nil), distlock.WithTTL(ttl))
 		}
 		return func() { rdb.Close() }, nil
 	}

@@ -60,8 +60,11 @@ func TestUsage(t *testing.T) {
 			{"-etcd", "127.0.0.1:1", "-postgres", "postgres://127.0.0.1:1/test", "-accounts", "20"},
 		},
 		2: {
-			{"-redis", "127.0.0.1:1", "-accounts", "0"}, {"-redis", "127.0.0.1:1", "more"},
-			{"-accounts", "100"}, {"-etcd", "127.0.0.1:1"}, {"-postgres", "x"},
+			{"-redis", "127.0.0.1:1", "-accounts", "0"},
+			{"-redis", "127.0.0.1:1", "more"},
+			{"-accounts", "100"},
+			{"-etcd", "127.0.0.1:1"},
+			{"-postgres", "x"},
 		},
 	} {
 		for _, args := range all {

@@ -15,6 +15,7 @@ import (
 const (
 	workers = 20
 	price   = 7
+	ttl     = 5 * time.Second
 )
 
 // A ledger has what each account was charged. The lease is what the caller holds.

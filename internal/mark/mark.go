@@ -1,4 +1,5 @@
-// Package mark is what the fences of etcd, ZooKeeper and Consul share. Those
+// Package mark has what fences share: what a source is called, and how a token is
+// judged. Of those of etcd, ZooKeeper and Consul it has all but the requests. Those
 // stores compare versions and no numbers: so a mark is read, judged here, and
 // replaced only if it is still the one that was read. A write is made conditional
 // on the version in which the mark is the writer's own.
@@ -43,12 +44,16 @@ func damaged(text string) error {
 }
 
 // judge returns nil if n may take the place of m.
-func (m mark) judge(n mark) error {
-	if m.source != n.source {
-		return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, m.source, n.source)
+func (m mark) judge(n mark) error { return Judge(m.source, m.token, n.source, n.token) }
+
+// Judge compares a token of source with a mark, which is of another source or not, and
+// has the largest token seen. It returns nil if the token may pass.
+func Judge(of string, largest distlock.Token, source string, t distlock.Token) error {
+	if of != source {
+		return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, of, source)
 	}
-	if n.token < m.token {
-		return fmt.Errorf("%w: %v is smaller than %v", distlock.ErrStale, n.token, m.token)
+	if t < largest {
+		return fmt.Errorf("%w: %v is smaller than %v", distlock.ErrStale, t, largest)
 	}
 	return nil
 }

@@ -133,7 +133,11 @@ func (r *round) invoice(ctx context.Context, c *distlock.Client, j job, stall bo
 	}
 	var t times
 	start := time.Now()
-	lease, err := c.Acquire(ctx, fmt.Sprintf("invoices-%s/%d", r.name, j.account), opts...)
+	var lease *distlock.Lease
+	err := insist(ctx, func() (err error) {
+		lease, err = c.Acquire(ctx, fmt.Sprintf("invoices-%s/%d", r.name, j.account), opts...)
+		return err
+	})
 	t.locking = time.Since(start)
 	if err != nil {
 		return err
@@ -151,13 +155,32 @@ func (r *round) invoice(ctx context.Context, c *distlock.Client, j job, stall bo
 		t.booking += time.Since(start)
 	}
 	start = time.Now()
-	released := lease.Release(ctx)
+	released := insist(ctx, func() error {
+		err := lease.Release(ctx)
+		if errors.Is(err, distlock.ErrLost) {
+			return nil // stopped for too long; the ledger knows what to do with what came late
+		}
+		return err
+	})
 	t.locking += time.Since(start)
 	r.count(t, stall, entered, charged)
-	if errors.Is(released, distlock.ErrLost) {
-		released = nil // stopped for too long; the ledger knows what to do with what came late
-	}
 	return errors.Join(err, released)
+}
+
+// insist calls f until it returns nil, for a minute: a lock service may be busy, or
+// about to choose a leader.
+func insist(ctx context.Context, f func() error) error {
+	for end := time.Now().Add(time.Minute); ; {
+		err := f()
+		if err == nil || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
 }
 
 // beStopped returns when the lease is over and somebody else has done the account.

@@ -65,8 +65,9 @@ soak: ## run workers and a nemesis on real Redis servers for SOAK (10m)
 	go -C $(INTEGRATION) test -race -count 1 -timeout 0 -v ./soak -soak $(SOAK)
 
 .PHONY: example-invoices
-example-invoices: bin/withservers ## bill 10,000 accounts with 20 workers, on a real Redis
-	@bin/withservers -servers redis -- sh -c 'go run ./examples/invoices -redis "$$DISTLOCK_TEST_REDIS"'
+example-invoices: bin/withservers ## bill 10,000 accounts with 20 workers, on a real Redis, and on etcd and Postgres
+	@bin/withservers -servers redis,etcd,postgres -- sh -c 'go run ./examples/invoices \
+		-redis "$$DISTLOCK_TEST_REDIS" -etcd "$$DISTLOCK_TEST_ETCD" -postgres "$$DISTLOCK_TEST_POSTGRES"'
 
 .PHONY: fuzz
 fuzz: ## run each fuzz test for FUZZTIME (20s)

@@ -9,7 +9,7 @@ import (
 // What every user builds imports the standard library and this module alone.
 func TestDependencies(t *testing.T) {
 	t.Parallel()
-	for _, pkg := range []string{"", "/memory", "/locktest", "/sqlfence", "/httpfence", "/objectfence"} {
+	for _, pkg := range []string{"", "/memory", "/locktest", "/sqlfence", "/httpfence", "/objectfence", "/internal/fencetest"} {
 		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps",
 			"-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", module+pkg).Output()
 		if err != nil {

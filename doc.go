@@ -49,8 +49,8 @@
 //   - package objectfence: to objects in S3 and the like;
 //   - packages httpfence and grpcfence carry the token to a service that has
 //     one of these;
-//   - for what is in the lock service itself, a guard of the backend's package:
-//     a Fence of redis and postgres, Held of etcd, zookeeper and consul.
+//   - for what is in a lock service, a guard of the backend's package: a Fence
+//     takes the tokens of any service, Held of etcd, zookeeper and consul their own.
 //
 // # Two contracts
 //

@@ -2,7 +2,6 @@ package consul
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -89,9 +88,8 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	switch {
 	case b.client == nil:
 		return t, distlock.Invalid("client", "nil", "a client of package api")
-	case !validPrefix(b.opts.Prefix):
-		return t, distlock.Invalid("prefix", strconv.Quote(b.opts.Prefix),
-			"up to 128 bytes of letters, digits and -_./, without an empty part or one that begins with a dot")
+	case checkPrefix(b.opts.Prefix) != nil:
+		return t, checkPrefix(b.opts.Prefix)
 	case b.opts.MinTTL < 10*time.Millisecond || b.opts.MinTTL > MaxTTL:
 		return t, distlock.Invalid("MinTTL", b.opts.MinTTL, "between 10ms and "+MaxTTL.String())
 	}

@@ -12,7 +12,9 @@
 // entry at the grant, a position in the log that the servers agree on, so it
 // grows over release, expiry, deletion of the entry, elections, restarts and
 // the loss of any minority. Only a datacenter that was built anew or restored
-// from a snapshot begins with smaller ones.
+// from a snapshot begins with smaller ones. In the same datacenter [Held] makes a
+// transaction conditional on the lock; [Fence] is for entries in another one, and takes the
+// tokens of any lock service.
 //
 // A client has one session at Consul for each TTL and lock-delay in use, without
 // health checks, so that it ends by its TTL alone. All leases of the client with

@@ -2,7 +2,10 @@ package consul
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/distlock-go/distlock"
 )
 
 // entryName returns the name of key's entry: the prefix and the key, with each
@@ -30,6 +33,15 @@ func entryName(prefix, key string) string {
 
 func isPlain(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_'
+}
+
+// checkPrefix is the error of a prefix that names cannot begin with.
+func checkPrefix(prefix string) error {
+	if validPrefix(prefix) {
+		return nil
+	}
+	return distlock.Invalid("prefix", strconv.Quote(prefix),
+		"up to 128 bytes of letters, digits and -_./, without an empty part or one that begins with a dot")
 }
 
 // validPrefix reports whether names can begin with prefix as it is.

@@ -33,7 +33,7 @@
 // not written again but by Client.Break, which [Held] sees too. [Held]
 // makes any transaction on the same cluster conditional on the lock: there etcd
 // is fence and resource in one. Everything else needs a distlock.Fence or its
-// like, since etcd grants a key once a lease has run out, whether or not its
+// like ([Fence] is one for keys in another cluster), since etcd grants a key once a lease has run out, whether or not its
 // holder has noticed.
 //
 // A holder's validity is counted from the time before its last confirmed

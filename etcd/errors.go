@@ -33,7 +33,13 @@ func judge(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", distlock.ErrLost, err)
 	case isRefusal(err):
 		return distlock.Refused(err)
-	case isTimeout(err) && isOver(ctx):
+	}
+	return timely(ctx, err)
+}
+
+// timely makes a time-out that is ctx's own into ctx's error.
+func timely(ctx context.Context, err error) error {
+	if err != nil && isTimeout(err) && isOver(ctx) {
 		return ctx.Err()
 	}
 	return err

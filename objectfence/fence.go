@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"github.com/distlock-go/distlock"
+	fencemark "github.com/distlock-go/distlock/internal/mark"
 )
 
 // Options say whose tokens a Fence takes.
@@ -48,8 +48,8 @@ func New(store Store, o Options) *Fence {
 	f := &Fence{store: store, source: o.Source}
 	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		f.err = distlock.Invalid("store", "nil", "a Store")
-	} else if !validSource(o.Source) {
-		f.err = distlock.Invalid("source", strconv.Quote(o.Source), "1 to 128 bytes of printable ASCII")
+	} else {
+		f.err = fencemark.CheckSource(o.Source)
 	}
 	return f
 }
@@ -112,13 +112,7 @@ func (f *Fence) Reset(ctx context.Context, name string) error {
 
 // judge returns nil if t may pass m.
 func (f *Fence) judge(m mark, t distlock.Token) error {
-	if m.source != f.source {
-		return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, m.source, f.source)
-	}
-	if t < m.token {
-		return fmt.Errorf("%w: %v is smaller than %v", distlock.ErrStale, t, m.token)
-	}
-	return nil
+	return fencemark.Judge(m.source, m.token, f.source, t)
 }
 
 func (f *Fence) failed(name string, err error) error {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/distlock-go/distlock"
+	fencemark "github.com/distlock-go/distlock/internal/mark"
 )
 
 // Options say whose tokens a Fence takes and where its marks are.
@@ -70,13 +71,9 @@ func New(d Dialect, o Options) *Fence {
 		return f
 	}
 	f.sql = d.statements(table)
-	if o.Source == "" || len(o.Source) > 128 || strings.ContainsFunc(o.Source, isUnprintable) {
-		f.err = distlock.Invalid("source", strconv.Quote(o.Source), "1 to 128 bytes of printable ASCII")
-	}
+	f.err = fencemark.CheckSource(o.Source)
 	return f
 }
-
-func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 // Schema returns the statement that creates the table of marks if there is
 // none, without a semicolon, for your migrations. It is empty if New was given

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/distlock-go/distlock"
+	fencemark "github.com/distlock-go/distlock/internal/mark"
 )
 
 // A mark is a row as it was read.
@@ -18,13 +19,7 @@ type mark struct {
 
 // judge returns nil if t may pass m.
 func (f *Fence) judge(m mark, t distlock.Token) error {
-	if m.source != f.source {
-		return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, m.source, f.source)
-	}
-	if t < m.token {
-		return fmt.Errorf("%w: %v is smaller than %v", distlock.ErrStale, t, m.token)
-	}
-	return nil
+	return fencemark.Judge(m.source, m.token, f.source, t)
 }
 
 // upsert is Check where one statement compares, writes and locks.

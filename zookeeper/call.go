@@ -23,19 +23,25 @@ func call[T any](ctx context.Context, s *session, f func() (T, error)) (T, error
 	if ctx.Err() != nil {
 		return none, ctx.Err()
 	}
-	done := make(chan result[T], 1)
-	go func() { // ends with the answer, with the connection, or with the session
-		v, err := f()
-		done <- result[T]{v, err}
-	}()
 	select {
-	case r := <-done:
+	case r := <-start(f):
 		return r.value, r.err
 	case <-ctx.Done():
 		return none, ctx.Err()
 	case <-s.over:
 		return none, s.why()
 	}
+}
+
+// start runs f in a goroutine, which ends with the answer, with the connection, or
+// with the session.
+func start[T any](f func() (T, error)) <-chan result[T] {
+	done := make(chan result[T], 1)
+	go func() {
+		v, err := f()
+		done <- result[T]{v, err}
+	}()
+	return done
 }
 
 // retry is call for requests that may be sent twice: it does so until there is

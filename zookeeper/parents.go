@@ -96,7 +96,7 @@ func (s *session) putParent(path string) error {
 	acl := s.backend.opts.ACL
 	_, err := s.zk.CreateContainer(path, nil, zk.FlagContainer, acl)
 	if err == zk.ErrNoNode {
-		if err = s.putAbove(path); err != nil {
+		if err = putAbove(s.zk, path, acl); err != nil {
 			return err
 		}
 		_, err = s.zk.CreateContainer(path, nil, zk.FlagContainer, acl)
@@ -108,16 +108,16 @@ func (s *session) putParent(path string) error {
 }
 
 // putAbove creates what is missing above path.
-func (s *session) putAbove(path string) error {
+func putAbove(c *zk.Conn, path string, acl []zk.ACL) error {
 	for end := 1; ; end++ {
 		next := strings.IndexByte(path[end:], '/')
 		if next < 0 {
 			return nil
 		}
 		end += next
-		_, err := s.zk.Create(path[:end], nil, zk.FlagPersistent, s.backend.opts.ACL)
+		_, err := c.Create(path[:end], nil, zk.FlagPersistent, acl)
 		if err != nil && err != zk.ErrNodeExists {
-			there, _, existsErr := s.zk.Exists(path[:end]) // it may be there and not ours to create
+			there, _, existsErr := c.Exists(path[:end]) // it may be there and not ours to create
 			if existsErr != nil || !there {
 				return err
 			}

@@ -1,0 +1,71 @@
+// Package mark has what fences share: what a source is called, and how a token is
+// judged. Of those of etcd, ZooKeeper and Consul it has all but the requests. Those
+// stores compare versions and no numbers: so a mark is read, judged here, and
+// replaced only if it is still the one that was read. A write is made conditional
+// on the version in which the mark is the writer's own.
+package mark
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/distlock-go/distlock"
+)
+
+// A mark is the largest token that a resource has seen, as the store has it:
+// "SOURCE TOKEN".
+type mark struct {
+	source string
+	token  distlock.Token // 0 after a Reset
+}
+
+func (m mark) text() string { return m.source + " " + m.token.String() }
+
+// parse reads what text wrote, and nothing else.
+func parse(text string) (mark, error) {
+	i := strings.LastIndexByte(text, ' ')
+	if i < 0 || !validSource(text[:i]) {
+		return mark{}, damaged(text)
+	}
+	m := mark{source: text[:i]}
+	if text[i+1:] == "0" {
+		return m, nil
+	}
+	var err error
+	if m.token, err = distlock.ParseToken(text[i+1:]); err != nil {
+		return mark{}, damaged(text)
+	}
+	return m, nil
+}
+
+func damaged(text string) error {
+	return distlock.Invalid("mark", strconv.Quote(text), "a source and a token: see Reset")
+}
+
+// judge returns nil if n may take the place of m.
+func (m mark) judge(n mark) error { return Judge(m.source, m.token, n.source, n.token) }
+
+// Judge compares a token of source with a mark, which is of another source or not, and
+// has the largest token seen. It returns nil if the token may pass.
+func Judge(of string, largest distlock.Token, source string, t distlock.Token) error {
+	if of != source {
+		return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, of, source)
+	}
+	if t < largest {
+		return fmt.Errorf("%w: %v is smaller than %v", distlock.ErrStale, t, largest)
+	}
+	return nil
+}
+
+func validSource(s string) bool {
+	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// CheckSource is the error of a name that no source can have.
+func CheckSource(s string) error {
+	if validSource(s) {
+		return nil
+	}
+	return distlock.Invalid("source", strconv.Quote(s), "1 to 128 bytes of printable ASCII")
+}

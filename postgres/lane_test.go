@@ -29,7 +29,7 @@ const rigPID = 7
 func newRig(t *testing.T) *rig {
 	client, server := net.Pipe()
 	r := &rig{t: t, conn: server, server: pgproto3.NewBackend(server, server), ended: make(chan error, 1)}
-	r.lane = newLane(&pgconn.HijackedConn{Conn: client, Frontend: pgproto3.NewFrontend(client, client)}, "ns", time.Hour, func(string) {})
+	r.lane = newLane(&pgconn.HijackedConn{Conn: client, Frontend: pgproto3.NewFrontend(client, client)}, "ns", time.Hour, func(string, uint32, string) {})
 	r.lane.pid = rigPID
 	go r.lane.read(func(cause error) { r.ended <- cause }) // ends with the pipe
 	t.Cleanup(func() { server.Close(); <-r.lane.over })

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"github.com/distlock-go/distlock"
 )
@@ -48,8 +47,8 @@ func New(store Store, o Options) *Fence {
 	f := &Fence{store: store, source: o.Source}
 	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		f.err = distlock.Invalid("store", "nil", "a Store")
-	} else if !validSource(o.Source) {
-		f.err = distlock.Invalid("source", strconv.Quote(o.Source), "1 to 128 bytes of printable ASCII")
+	} else {
+		f.err = distlock.CheckSource(o.Source)
 	}
 	return f
 }

@@ -76,7 +76,7 @@ func split(body []byte) (m mark, content []byte, err error) {
 		}
 	}
 	m.ids, m.source = strings.Split(fields[1], ","), fields[2]
-	if len(m.ids) > history || slices.ContainsFunc(m.ids, badID) || !validSource(m.source) {
+	if len(m.ids) > history || slices.ContainsFunc(m.ids, badID) || distlock.CheckSource(m.source) != nil {
 		return mark{}, nil, noMark()
 	}
 	return m, content, nil
@@ -89,10 +89,6 @@ func badID(id string) bool {
 
 func noMark() error {
 	return fmt.Errorf("%w: the object does not begin with a mark: see Reset", distlock.ErrInvalid)
-}
-
-func validSource(s string) bool {
-	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // Content returns what is in an object besides its mark, for readers that have

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/distlock-go/distlock"
 )
@@ -70,13 +68,9 @@ func New(d Dialect, o Options) *Fence {
 		return f
 	}
 	f.sql = d.statements(table)
-	if o.Source == "" || len(o.Source) > 128 || strings.ContainsFunc(o.Source, isUnprintable) {
-		f.err = distlock.Invalid("source", strconv.Quote(o.Source), "1 to 128 bytes of printable ASCII")
-	}
+	f.err = distlock.CheckSource(o.Source)
 	return f
 }
-
-func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 // Schema returns the statement that creates the table of marks if there is
 // none, without a semicolon, for your migrations. It is empty if New was given
@@ -122,10 +116,8 @@ func (f *Fence) valid(key string, hasTx bool) error {
 		return f.err
 	case !hasTx:
 		return distlock.Invalid("transaction", "nil", "one that has begun")
-	case key == "" || len(key) > 512 || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
-		return distlock.Invalid("key", strconv.Quote(key), "1 to 512 bytes of UTF-8 without NUL")
 	}
-	return nil
+	return distlock.CheckKey(key)
 }
 
 // failed names the key, and marks an error that says that a race was lost.

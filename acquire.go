@@ -73,7 +73,7 @@ func (c *Client) acquire(ctx context.Context, key string, opts []Option, wait bo
 // run checks the arguments, and then waits in line or tries once.
 func (a *acquisition) run(ctx context.Context, opts []Option, wait bool) (*Lease, error) {
 	c := a.client
-	if err := checkKey(a.key); err != nil {
+	if err := CheckKey(a.key); err != nil {
 		return nil, err
 	}
 	set, err := c.settings(opts)

@@ -92,7 +92,9 @@ type Session interface {
 	// Release gives h up if its owner still has it, by comparing the owner on
 	// the server. It returns nil if it did, an error that matches ErrLost if
 	// there was nothing of this owner's to give up, and any other error if it
-	// cannot tell; then the core may ask again. It also gives up what a TryAcquire
+	// cannot tell; then the core may ask again. One marked by Refused says that
+	// this request freed nothing and never will: a grant that is then found gone
+	// was not given up but lost. Release also gives up what a TryAcquire
 	// or Acquire of unknown outcome may have left; h then has no Token and no
 	// State. It frees no later grant.
 	Release(ctx context.Context, h Hold) error
@@ -108,7 +110,7 @@ type Renewer interface {
 	// Renew extends each hold to its full lifetime from now if its owner still
 	// has it, and returns one result a hold, in order: nil, an error that
 	// matches ErrLost (definitely not the owner's any more), or another error
-	// (not known to be extended). It never brings back a hold that is gone.
+	// (not known to be extended; certainly not, if marked by Refused). It never brings back a hold that is gone.
 	// The lifetime is that of the hold's Terms, which need not be those it was
 	// granted by: a key that is to stay taken for a while without its holder
 	// is renewed for just that long, which may be less than it has left. What

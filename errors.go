@@ -83,9 +83,10 @@ func (*heldError) Error() string        { return ErrHeld.Error() }
 func (*heldError) Is(target error) bool { return target == ErrHeld }
 
 // Refused marks an error of a backend as certain: the service answered, or was
-// never reached, and nothing of the request can take effect later. The core
-// has then nothing to clean up. Any unmarked error other than ErrHeld counts
-// as unknown: the key may have been granted.
+// never reached, and nothing of the request can take effect later. Of an attempt
+// the core has then nothing to clean up, and of a release it knows that this
+// request has not freed the key. Any unmarked error other than ErrHeld counts
+// as unknown: the key may have been granted, or freed.
 func Refused(err error) error {
 	if err == nil {
 		return nil

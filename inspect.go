@@ -121,7 +121,7 @@ func (c *Client) breakKey(ctx context.Context, key string, t Token, delay time.D
 // inspector returns the backend as an Inspector that may be asked about key.
 func (c *Client) inspector(key string) (Inspector, error) {
 	i, ok := c.backend.(Inspector)
-	switch err := checkKey(key); {
+	switch err := CheckKey(key); {
 	case err != nil:
 		return nil, err
 	case c.isClosing():

@@ -31,6 +31,7 @@ type Lease struct {
 	over  atomic.Bool   // err is set
 	own   atomic.Int64  // an Instant: the deadline of a grant with a lifetime of its own
 	until *atomic.Int64 // own, or the session's
+	asked atomic.Int32  // requests to free the key that may have done so, or may yet
 
 	// Guarded by Client.mu.
 	err        error // what Err returns: ErrLost or ErrReleased, whichever came first
@@ -44,7 +45,6 @@ type Lease struct {
 	released   bool          // a Release has returned nil
 	releasedAt Instant       // when the first one began
 	doubtful   bool          // a Release did not come to an answer
-	sent       bool          // though its request was sent
 	contexts   map[*leaseContext]struct{}
 }
 

@@ -48,9 +48,9 @@ func (s *settings) checkMinHold(b Backend) error {
 	return nil
 }
 
-// giveUp asks the server to free l's key: at once, or by itself when the
-// min-hold is over. Its results are those of Session.Release.
-func (l *Lease) giveUp(ctx context.Context) error {
+// free makes the request of giveUp: to free l's key at once, or by itself when the
+// min-hold is over.
+func (l *Lease) free(ctx context.Context) error {
 	left := l.minUntil.Sub(l.client.now())
 	if left <= 0 {
 		return l.session.api.Release(ctx, l.hold)

@@ -16,7 +16,6 @@ import (
 const DefaultTTL = 30 * time.Second
 
 const (
-	maxKeyBytes    = 512
 	maxHolderBytes = 256
 )
 
@@ -168,22 +167,4 @@ func processName(host string, pid int) string {
 		host = host[:len(host)-n]
 	}
 	return host + end
-}
-
-// checkKey says whether a key may go on the wire.
-func checkKey(key string) error {
-	switch {
-	case key == "":
-		return Invalid("key", `""`, "1 to 512 bytes")
-	case len(key) > maxKeyBytes:
-		return Invalid("key", strconv.Itoa(len(key))+" bytes long", "1 to 512 bytes")
-	case !utf8.ValidString(key):
-		return Invalid("key", strconv.Quote(key), "valid UTF-8")
-	}
-	for i := range len(key) {
-		if key[i] == 0 {
-			return Invalid("key", strconv.Quote(key), "without NUL")
-		}
-	}
-	return nil
 }

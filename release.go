@@ -14,8 +14,9 @@ import (
 //     else's for a while;
 //   - any other error: unknown. The server has not answered, and the client
 //     goes on trying behind the call until the grant's lifetime there is over.
-//     Calling again asks again, and says nil if the key is gone by then
-//     and the deadline has not passed, else ErrLost.
+//     Calling again asks again, and says nil if the key is gone by then, one
+//     of the requests for it may have been carried out and the deadline has
+//     not passed, else ErrLost.
 //
 // The request is not cut short by the end of ctx; the call takes at most 5 s,
 // or as long as ctx has left if that is more. A renewal under way is awaited
@@ -140,25 +141,38 @@ func (l *Lease) sendRelease(ctx context.Context, inflight chan struct{}) error {
 			return errBusy
 		}
 	}
-	err := l.ask(ctx, false)
+	err := l.ask(ctx)
 	if err != nil && !errors.Is(err, ErrLost) && l.session.keeper == nil && ctx.Err() == nil {
-		err = l.ask(ctx, true) // most often it was a connection that had died
+		err = l.ask(ctx) // most often it was a connection that had died
 	}
 	return err
 }
 
-// ask makes one request, if there is still somebody to ask. Again says that one
-// before it may have been carried out.
-func (l *Lease) ask(ctx context.Context, again bool) error {
+// ask makes one request, if there is still somebody to ask.
+func (l *Lease) ask(ctx context.Context) error {
 	c := l.client
 	c.mu.Lock()
 	err := l.outcome() // Close may have given up waiting for us
-	l.sent = l.sent || again
 	c.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	return inner(l.giveUp(ctx))
+}
+
+// giveUp asks the server to free l's key. Its results are those of
+// Session.Release. It counts the request among those that may have freed the key
+// until it is known that this one has not.
+func (l *Lease) giveUp(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	l.asked.Add(1)
+	err := l.free(ctx)
+	if errors.Is(err, ErrLost) || isRefused(err) {
+		l.asked.Add(-1)
+	}
+	return err
 }
 
 var (
@@ -173,14 +187,13 @@ func (l *Lease) settleRelease(err error) error {
 	defer c.unlock()
 	first := !l.doubtful
 	switch {
-	case err == nil, errors.Is(err, ErrLost) && l.sent && c.now() < l.validUntil():
-		err = nil // an earlier release without an answer was carried out
+	case err == nil, errors.Is(err, ErrLost) && l.asked.Load() > 0 && c.now() < l.validUntil():
+		err = nil // another request for it was carried out
 		l.released = true
 	case errors.Is(err, ErrLost):
 		l.lostErr = &Error{Op: "release", Backend: c.info.Name, Key: l.hold.Key, Err: err}
 		err = l.lostErr
 	default:
-		l.sent = l.sent || err != errBusy
 		l.doubtful = true
 		if first {
 			c.cleanHold(l, 0)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -297,4 +298,60 @@ func TestReleaseWhoseReplyIsLostIsAskedAgain(t *testing.T) {
 		is(t, "Release", l.Release(t.Context()), nil)
 		is(t, "Release again", l.Release(t.Context()), distlock.ErrReleased)
 	})
+}
+
+// A grant that the server has lost is lost, whatever was not even sent before:
+// only a request that may have been carried out can have freed the key.
+func TestUnsentReleaseFreesNothing(t *testing.T) {
+	unsent := func(context.Context) error { return distlock.Refused(errNet) }
+	for _, test := range []struct {
+		name   string
+		option distlock.Option
+		op     memory.Op
+		before func(context.Context) error // of the requests of the first call, and of those behind it
+		want   error                       // of the second call
+	}{
+		{"not sent", distlock.WithTTL(20 * time.Second), memory.Release, unsent, distlock.ErrLost},
+		{"not sent once", distlock.WithTTL(20 * time.Second), memory.Release, once(unsent, netDown), nil},
+		{"sent once", distlock.WithTTL(20 * time.Second), memory.Release, once(netDown, unsent), nil},
+		{"not sent, min-hold", distlock.WithMinHold(20 * time.Second), memory.Renew, unsent, distlock.ErrLost},
+	} {
+		bubbleIn(t, test.name, func(t *testing.T) {
+			b := memory.New()
+			l := acquire(t, newClient(t, b), "k", test.option)
+			b.SetHooks(memory.Hooks{Before: on(test.op, test.before)})
+			is(t, "Release", l.Release(t.Context()), errNet)
+			synctest.Wait() // the client has tried behind the call
+			b.Expire(l.Key())
+			b.SetHooks(memory.Hooks{})
+			is(t, "Release again", l.Release(t.Context()), test.want)
+		})
+	}
+}
+
+// What the client does behind a Release that was not sent can free the key.
+func TestCleanUpBehindAnUnsentReleaseFreesTheKey(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := memory.New()
+		l := acquire(t, newClient(t, b), "k")
+		b.SetHooks(memory.Hooks{Before: on(memory.Release, func(context.Context) error { return distlock.Refused(errNet) })})
+		is(t, "Release", l.Release(t.Context()), errNet)
+		b.SetHooks(memory.Hooks{})
+		time.Sleep(2 * time.Second)
+		if b.Len() != 0 {
+			t.Fatal("still held")
+		}
+		is(t, "Release again", l.Release(t.Context()), nil)
+	})
+}
+
+// once is f the first time and then always g.
+func once(f, g func(context.Context) error) func(context.Context) error {
+	var done atomic.Bool
+	return func(ctx context.Context) error {
+		if done.Swap(true) {
+			return g(ctx)
+		}
+		return f(ctx)
+	}
 }

@@ -39,7 +39,7 @@ func parseSequencer(s string) (backend, key string, t Token, err error) {
 			text, err = base64.RawURLEncoding.DecodeString(encoded)
 			key = string(text)
 		}
-		if err == nil && checkKey(key) == nil && sequencer(backend, key, t) == s {
+		if err == nil && CheckKey(key) == nil && sequencer(backend, key, t) == s {
 			return backend, key, t, nil
 		}
 	}

@@ -156,17 +156,18 @@ func sessionCount(t testing.TB, c *api.Client) int {
 
 func TestRenewalsArePerSession(t *testing.T) {
 	t.Parallel()
+	const leases, ttl = 1000, 6 * time.Second
 	var n atomic.Int64
-	c := locks(t, consullock.New(connect(t, through(counting(&n))), options()), distlock.WithTTL(3*time.Second))
-	leases := each(t, 200, func(i int) (*distlock.Lease, error) {
+	c := locks(t, consullock.New(connect(t, through(counting(&n))), options()), distlock.WithTTL(ttl))
+	held := each(t, leases, func(i int) (*distlock.Lease, error) {
 		return c.Acquire(within(t, time.Minute), fmt.Sprint(i))
 	})
 	before, start := n.Load(), time.Now()
 	eventually(t, "three renewals", func() bool { return n.Load() >= before+3 })
-	if took := time.Since(start); took < 2*time.Second {
-		t.Errorf("three requests in %v for 200 leases with a TTL of 3 s", took)
+	if took := time.Since(start); took < ttl*2/3 {
+		t.Errorf("three requests in %v for %d leases with a TTL of %v", took, leases, ttl)
 	}
-	for _, l := range leases {
+	for _, l := range held {
 		release(t, l)
 	}
 }

@@ -88,10 +88,12 @@ func (s *session) giveUp(ctx context.Context, name string, index uint64) (bool, 
 // freed reads the outcome of a transaction that begins with check-index.
 func (o outcome) freed(err error) (bool, error) {
 	switch {
+	case err != nil && isCertain(err):
+		return false, distlock.Refused(err)
 	case err != nil:
 		return false, err
 	case len(o.errs) > 0 && o.errs[0].OpIndex != 0:
-		return false, rejected(o.errs)
+		return false, distlock.Refused(rejected(o.errs))
 	}
 	return len(o.errs) == 0, nil
 }

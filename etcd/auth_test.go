@@ -12,17 +12,18 @@ import (
 )
 
 // TestAuth switches authentication on for a while, so it runs alone.
-func TestAuth(t *testing.T) {
-	s := newSpace(t)
+func TestAuth(t *testing.T) { onEach(t, testAuth) }
+
+func testAuth(s *space) {
 	root := enableAuth(s)
 	user := func(c *clientv3.Config) { c.Username, c.Password = "distlock", "secret" }
-	a, b := s.clientOn(dial(t, user)), s.clientOn(dial(t, user))
+	a, b := s.clientOn(s.dial(user)), s.clientOn(s.dial(user))
 	if err := a.Ping(s.ctx); err != nil {
-		t.Errorf("Ping: %v", err)
+		s.Errorf("Ping: %v", err)
 	}
 	l := s.acquire(a, "job")
 	if _, err := b.TryAcquire(s.ctx, "job"); !errors.Is(err, distlock.ErrHeld) {
-		t.Errorf("TryAcquire: got %v, want ErrHeld", err)
+		s.Errorf("TryAcquire: got %v, want ErrHeld", err)
 	}
 	next := s.wait(s.ctx, b, "job")
 	s.eventually("a waiter", func() bool {
@@ -33,16 +34,16 @@ func TestAuth(t *testing.T) {
 	s.release(s.got(next).lease)
 	outside := *s
 	outside.prefix = "elsewhere/"
-	other := outside.clientOn(dial(t, user))
+	other := outside.clientOn(s.dial(user))
 	if err := other.Ping(s.ctx); !errors.Is(err, rpctypes.ErrPermissionDenied) {
-		t.Errorf("Ping without rights: got %v", err)
+		s.Errorf("Ping without rights: got %v", err)
 	}
 	if _, err := other.Acquire(s.ctx, "job"); !errors.Is(err, rpctypes.ErrPermissionDenied) {
-		t.Errorf("Acquire without rights: got %v", err)
+		s.Errorf("Acquire without rights: got %v", err)
 	}
-	anyone := s.clientOn(dial(t))
+	anyone := s.clientOn(s.dial())
 	if _, err := anyone.Acquire(s.ctx, "job"); !errors.Is(err, rpctypes.ErrUserEmpty) {
-		t.Errorf("Acquire without a user: got %v", err)
+		s.Errorf("Acquire without a user: got %v", err)
 	}
 }
 
@@ -66,7 +67,7 @@ func enableAuth(s *space) *clientv3.Client {
 	must(s.admin.UserAdd(s.ctx, "root", "secret"))
 	must(s.admin.UserGrantRole(s.ctx, "root", "root"))
 	must(s.admin.AuthEnable(s.ctx))
-	root := dial(s, func(c *clientv3.Config) { c.Username, c.Password = "root", "secret" })
+	root := s.dial(func(c *clientv3.Config) { c.Username, c.Password = "root", "secret" })
 	s.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

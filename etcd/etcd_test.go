@@ -62,9 +62,10 @@ func TestPing(t *testing.T) {
 	}
 }
 
-func TestNamespace(t *testing.T) {
-	s := newSpace(t)
-	cli := dial(t)
+func TestNamespace(t *testing.T) { onEach(t, testNamespace) }
+
+func testNamespace(s *space) {
+	cli := s.dial()
 	cli.KV = namespace.NewKV(cli.KV, s.prefix+"ns/")
 	cli.Watcher = namespace.NewWatcher(cli.Watcher, s.prefix+"ns/")
 	cli.Lease = namespace.NewLease(cli.Lease, s.prefix+"ns/")
@@ -72,11 +73,11 @@ func TestNamespace(t *testing.T) {
 	l := s.acquire(a, "job")
 	in := s.keys("ns/" + s.prefix + "job/")
 	if len(in) != 1 {
-		t.Fatalf("keys in the namespace: %q", in)
+		s.Fatalf("keys in the namespace: %q", in)
 	}
 	resp, err := cli.Txn(s.ctx).If(etcdlock.Held(l)).Then(clientv3.OpPut("done", "1")).Commit()
 	if err != nil || !resp.Succeeded {
-		t.Errorf("Held in a namespace: got %v, %v", resp, err)
+		s.Errorf("Held in a namespace: got %v, %v", resp, err)
 	}
 	next := s.wait(s.ctx, s.clientOn(cli), "job")
 	s.eventually("a waiter in the namespace", func() bool { return len(s.keys("ns/"+s.prefix+"job/")) == 2 })
@@ -84,7 +85,7 @@ func TestNamespace(t *testing.T) {
 	s.release(s.got(next).lease)
 	lost := s.acquire(a, "job")
 	if _, err := s.admin.Delete(s.ctx, s.keys("ns/" + s.prefix + "job/")[0]); err != nil {
-		t.Fatal(err)
+		s.Fatal(err)
 	}
 	s.ends(lost, 3*time.Second)
 }

@@ -128,7 +128,7 @@ func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	resp, err := s.backend.client.Txn(ctx).If(s.isThere(g)...).Then(clientv3.OpDelete(g.name)).Commit()
 	switch {
 	case err != nil:
-		return err
+		return judge(ctx, err)
 	case !resp.Succeeded:
 		return distlock.ErrLost
 	}

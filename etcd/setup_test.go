@@ -71,15 +71,35 @@ func dial(t testing.TB, set ...func(*clientv3.Config)) *clientv3.Client {
 type space struct {
 	testing.TB
 	ctx    context.Context
+	env    string // of the cluster
 	admin  *clientv3.Client
 	prefix string
 }
 
-func newSpace(t testing.TB) *space {
+func newSpace(t testing.TB) *space { return newSpaceOn(t, singleEnv) }
+
+// newSpaceOn is newSpace on the cluster that env names.
+func newSpaceOn(t testing.TB, env string) *space {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	t.Cleanup(cancel)
-	return &space{TB: t, ctx: ctx, admin: dial(t), prefix: fmt.Sprintf("test-%016x/", rand.Uint64())}
+	s := &space{TB: t, ctx: ctx, env: env, prefix: fmt.Sprintf("test-%016x/", rand.Uint64())}
+	s.admin = s.dial()
+	return s
+}
+
+// onEach runs f on one member and on three.
+func onEach(t *testing.T, f func(s *space)) {
+	for _, env := range []string{singleEnv, trioEnv} {
+		t.Run(env, func(t *testing.T) { f(newSpaceOn(t, env)) })
+	}
+}
+
+// dial is dial to the space's cluster.
+func (s *space) dial(set ...func(*clientv3.Config)) *clientv3.Client {
+	s.Helper()
+	at := func(c *clientv3.Config) { c.Endpoints = endpoints(s, s.env) }
+	return dial(s, append([]func(*clientv3.Config){at}, set...)...)
 }
 
 func (s *space) options() *etcdlock.Options { return &etcdlock.Options{Prefix: s.prefix} }
@@ -87,7 +107,7 @@ func (s *space) options() *etcdlock.Options { return &etcdlock.Options{Prefix: s
 // client returns a client of its own on a connection of its own.
 func (s *space) client(opts ...distlock.Option) *distlock.Client {
 	s.Helper()
-	return s.clientOn(dial(s), opts...)
+	return s.clientOn(s.dial(), opts...)
 }
 
 func (s *space) clientOn(cli *clientv3.Client, opts ...distlock.Option) *distlock.Client {

@@ -53,6 +53,10 @@ var waitingCases = []testCase{
 		rule: "Goroutines of one client that want one key are served in the order in which they came.",
 	},
 	{
+		name: "wait-starves-nobody", run: starvesNobody,
+		rule: "Of clients that take a key by turns, without a pause, each gets it again and again.",
+	},
+	{
 		name: "wait-ends-by-context", run: waitEndsByContext,
 		rule: "A wait ends promptly with its ctx, matches ErrHeld, ctx.Err() and the cause, and leaves nothing that blocks the next.",
 	},

@@ -3,6 +3,7 @@ package locktest_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -82,6 +83,11 @@ var brokenManners = []broken{
 		name: "wakes nobody", rule: "9",
 		fault: fault{watch: func(*session, string, func()) func() { return func() {} }},
 		fails: []string{"wait-woken-by-release", "session-watch"},
+	},
+	{
+		name: "lets who has released go first", rule: "9", most: true,
+		fault: favourite(),
+		fails: []string{"wait-starves-nobody"},
 	},
 	{
 		name: "does not listen to contexts", rule: "3",
@@ -200,5 +206,30 @@ func (s *service) expireAll() {
 	defer s.mu.Unlock()
 	for key := range s.seen {
 		s.memory.Expire(key)
+	}
+}
+
+// favourite is the fault of a backend that keeps a released key for its last holder
+// for a while.
+func favourite() fault {
+	var mu sync.Mutex
+	var last *session
+	var until time.Time
+	return fault{
+		acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+			mu.Lock()
+			kept := last != nil && last != s && time.Now().Before(until)
+			mu.Unlock()
+			if kept {
+				return distlock.Hold{}, distlock.Held(0)
+			}
+			return s.healthy.TryAcquire(ctx, r)
+		},
+		release: func(ctx context.Context, s *session, h distlock.Hold) error {
+			mu.Lock()
+			defer mu.Unlock()
+			last, until = s, time.Now().Add(10*time.Second)
+			return s.healthy.Release(ctx, h)
+		},
 	}
 }

@@ -128,6 +128,42 @@ func firstComeFirstServed(r *row) {
 	}
 }
 
+// starvesNobody has clients contend until each has had the key a few times. One
+// that is always overtaken has it once in a while, by a poll; hence more than once.
+func starvesNobody(r *row) {
+	const clients, turns, most = 4, 5, time.Minute
+	ctx, cancel := context.WithTimeout(r.ctx, most)
+	defer cancel()
+	var mu sync.Mutex
+	var grants [clients]int
+	took := func(i int) {
+		mu.Lock()
+		defer mu.Unlock()
+		grants[i]++
+		if slices.Min(grants[:]) == turns {
+			cancel()
+		}
+	}
+	var wg sync.WaitGroup
+	for i := range clients {
+		c := r.lasting()
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				l, err := c.Acquire(ctx, r.key)
+				if err != nil {
+					continue // of a server that has no time, too: the others' grants tell
+				}
+				took(i)
+				_ = l.Release(r.ctx) // unknown outcomes are cleaned up
+			}
+		})
+	}
+	wg.Wait()
+	if slices.Min(grants[:]) < turns {
+		r.Errorf("grants of each client after %v: %v, want %d at least", most, grants, turns)
+	}
+}
+
 func refusedLeavesNothing(r *row) {
 	a, b, c := r.lasting(), r.lasting(), r.lasting()
 	l := r.try(a, r.key)

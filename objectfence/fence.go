@@ -49,7 +49,7 @@ func New(store Store, o Options) *Fence {
 	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
 		f.err = distlock.Invalid("store", "nil", "a Store")
 	} else {
-		f.err = fencemark.CheckSource(o.Source)
+		f.err = distlock.CheckSource(o.Source)
 	}
 	return f
 }

@@ -77,7 +77,7 @@ func split(body []byte) (m mark, content []byte, err error) {
 		}
 	}
 	m.ids, m.source = strings.Split(fields[1], ","), fields[2]
-	if len(m.ids) > history || slices.ContainsFunc(m.ids, badID) || fencemark.CheckSource(m.source) != nil {
+	if len(m.ids) > history || slices.ContainsFunc(m.ids, badID) || distlock.CheckSource(m.source) != nil {
 		return mark{}, nil, noMark()
 	}
 	return m, content, nil

@@ -36,7 +36,7 @@ func (l *lane) current() *step {
 func (l *lane) handle(m pgproto3.BackendMessage) error {
 	switch m := m.(type) {
 	case *pgproto3.NotificationResponse:
-		l.heard(m.Channel)
+		l.heard(m.Channel, m.PID, m.Payload)
 	case *pgproto3.ErrorResponse:
 		err := pgconn.ErrorResponseToPgError(m)
 		s := l.current()

@@ -69,9 +69,15 @@
 // take none of the pool's connections, and a pool of one is enough. All leases
 // share it, and attempts that come at the same time share a round trip and a
 // commit. It also listens for releases, so that a waiter costs nothing more;
-// a waiter runs no statement while it waits, and holds no snapshot. Between
-// clients waiting is not fair; a notification wakes all clients that wait for
-// the key, and each asks at least once a second.
+// a waiter runs no statement while it waits, and holds no snapshot.
+//
+// Who waits says so on the lock's channel, one notification for each wait, so that
+// all who listen know who came first. After a release that client tries at once and
+// the others only if it does not, 20 ms a place and 60 ms at most, and each asks at
+// least once a second. A client that has just released a key that others wait for
+// lets them go first, TryAcquire too. So no waiter starves; strictly first come, first
+// served it is not: who comes while the lock is free has it, and who has only begun to
+// listen does not know who was there before.
 //
 // After an error, an unexpected warning or an unexpected answer from the server
 // it is not known what the connection holds. It is closed then, all leases on it

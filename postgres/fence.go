@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 
 	"github.com/distlock-go/distlock"
 	"github.com/jackc/pgx/v5"
@@ -22,7 +21,7 @@ const (
 // FenceOptions change defaults.
 type FenceOptions struct {
 	// Source names the lock service that the tokens come from: up to 128 bytes
-	// of UTF-8 without NUL. Default DefaultSource. A mark means something only for the
+	// of printable ASCII. Default DefaultSource. A mark means something only for the
 	// tokens of one service and namespace, so a mark of another source is an error.
 	Source string
 	// Schema and Table name the table of marks, as they are. Defaults:
@@ -75,9 +74,7 @@ func NewFence(o *FenceOptions) *Fence {
 	}
 	f.opts = f.opts.withDefaults()
 	f.raise = f.opts.in(fenceSQL)
-	if len(f.from) > 128 || !isText(f.from) {
-		f.err = distlock.Invalid("source", strconv.Quote(f.from), "up to 128 bytes of UTF-8 without NUL")
-	} else {
+	if f.err = distlock.CheckSource(f.from); f.err == nil {
 		f.err = f.opts.check()
 	}
 	return f
@@ -98,7 +95,7 @@ func (f *Fence) Schema() string { return f.opts.createSchema() + f.opts.in(marks
 //   - one that matches distlock.ErrSource: the mark is another source's. Nothing
 //     was compared: see Reset;
 //   - one that matches distlock.ErrInvalid and not ErrSource: t is 0 or over 2^63-1,
-//     key is empty or no text, tx is nil, or the options are not usable. Nothing was
+//     key is not 1 to 512 bytes of UTF-8 without NUL, tx is nil, or the options are not usable. Nothing was
 //     sent;
 //   - any other error is the server's, and tx is void. Under REPEATABLE READ and
 //     SERIALIZABLE that is a serialization failure (SQLSTATE 40001) where
@@ -165,10 +162,8 @@ func (f *Fence) valid(tx pgx.Tx, key string) error {
 		return f.err
 	case tx == nil:
 		return distlock.Invalid("transaction", "nil", "one that has begun")
-	case key == "" || !isText(key):
-		return distlock.Invalid("key", strconv.Quote(key), "UTF-8 without NUL, and not empty")
 	}
-	return nil
+	return distlock.CheckKey(key)
 }
 
 func (f *Fence) failed(key string, err error) error {

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -70,6 +71,7 @@ func TestFence(t *testing.T) {
 		{"k", 1 << 63, true, distlock.ErrInvalid},
 		{"", 1, true, distlock.ErrInvalid},
 		{"\x00", 1, true, distlock.ErrInvalid},
+		{strings.Repeat("k", 513), 1, true, distlock.ErrInvalid},
 	} {
 		tx := begin(t, pool, pgx.TxOptions{})
 		err := f.Advance(t.Context(), tx, step.key, step.token)

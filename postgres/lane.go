@@ -32,11 +32,11 @@ type lane struct {
 	front     *pgproto3.Frontend
 	namespace string
 	pid       int64
-	bound     time.Duration        // of one write
-	heard     func(channel string) // of notifications
-	over      chan struct{}        // closed when the reader has ended
-	sending   sync.Mutex           // one flight at a time is written
-	senders   sync.WaitGroup       // started under mu, while dead is nil
+	bound     time.Duration                                 // of one write
+	heard     func(channel string, pid uint32, what string) // of notifications
+	over      chan struct{}                                 // closed when the reader has ended
+	sending   sync.Mutex                                    // one flight at a time is written
+	senders   sync.WaitGroup                                // started under mu, while dead is nil
 
 	mu     sync.Mutex // guards all below
 	queue  []*call
@@ -52,7 +52,7 @@ var errUnsent = distlock.Refused(errors.New("not sent"))
 // newLane takes a connection over. The caller starts the reader. A write may take
 // half a TTL: the last sign of life is a third old at most when it begins, so the
 // connection is given up before its leases end, and the next one is on time.
-func newLane(c *pgconn.HijackedConn, namespace string, ttl time.Duration, heard func(string)) *lane {
+func newLane(c *pgconn.HijackedConn, namespace string, ttl time.Duration, heard func(string, uint32, string)) *lane {
 	return &lane{
 		conn: c.Conn, front: c.Frontend, namespace: namespace, bound: ttl / 2, heard: heard,
 		over: make(chan struct{}),

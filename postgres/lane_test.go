@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -29,7 +30,7 @@ const rigPID = 7
 func newRig(t *testing.T) *rig {
 	client, server := net.Pipe()
 	r := &rig{t: t, conn: server, server: pgproto3.NewBackend(server, server), ended: make(chan error, 1)}
-	r.lane = newLane(&pgconn.HijackedConn{Conn: client, Frontend: pgproto3.NewFrontend(client, client)}, "ns", time.Hour, func(string) {})
+	r.lane = newLane(&pgconn.HijackedConn{Conn: client, Frontend: pgproto3.NewFrontend(client, client)}, "ns", time.Hour, func(string, uint32, string) {})
 	r.lane.pid = rigPID
 	go r.lane.read(func(cause error) { r.ended <- cause }) // ends with the pipe
 	t.Cleanup(func() { server.Close(); <-r.lane.over })
@@ -228,5 +229,28 @@ func TestCallerLeavesAStuckWrite(t *testing.T) {
 		}
 	case <-time.After(10 * time.Second):
 		t.Fatal("the caller waits for the write")
+	}
+}
+
+// With the connection the locks are free, so whoever holds one is told before it is
+// closed.
+func TestHoldersAreToldBeforeTheConnectionIsClosed(t *testing.T) {
+	client, server := net.Pipe()
+	defer server.Close()
+	l := newLane(&pgconn.HijackedConn{Conn: client, Frontend: pgproto3.NewFrontend(client, client)}, "ns", time.Hour, nil)
+	open := make(chan error, 1)
+	go l.read(func(error) {
+		_ = server.SetReadDeadline(time.Now().Add(50 * time.Millisecond)) // a closed pipe does not wait for it
+		_, err := server.Read(make([]byte, 1))
+		open <- err
+	})
+	l.close(errors.New("in doubt"))
+	if err := <-open; !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("as holders were told, the server read %v; want nothing, on an open connection", err)
+	}
+	<-l.over
+	_ = server.SetReadDeadline(time.Time{})
+	if _, err := server.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("then the server read %v, want the end", err)
 	}
 }

@@ -32,7 +32,7 @@ func newSession(b *Backend, conn *pgx.Conn, pid uint32, t distlock.Terms) (*sess
 		return nil, err
 	}
 	s := &session{namespace: b.opts.Namespace, terms: t, keys: make(map[int64]*entry)}
-	s.hub = newHub(func(c *call) { s.lane.start(c) })
+	s.hub = newHub(pid, func(calls ...*call) { s.lane.start(calls...) })
 	s.lane = newLane(raw, s.namespace, t.TTL, s.hub.hear)
 	s.lane.pid = int64(pid)
 	go s.lane.read(s.ended) // ends with the connection; Close waits for it
@@ -82,6 +82,11 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	if err := ctx.Err(); err != nil {
 		return h, distlock.Refused(err)
 	}
+	id := ID(s.namespace, r.Key)
+	s.hub.yield(ctx, id)
+	if err := ctx.Err(); err != nil {
+		return h, distlock.Refused(err)
+	}
 	sent := time.Now()
 	c, token, err := s.begin(r)
 	if c == nil {
@@ -104,6 +109,7 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 		s.hub.refused(c.id, sent)
 		return h, distlock.Held(rest)
 	}
+	s.hub.granted(id)
 	h.Token = token
 	return h, nil
 }

@@ -146,8 +146,8 @@ func (l TxLocker) ids(keys []string) ([]int64, error) {
 	}
 	ids := make([]int64, len(keys))
 	for i, key := range keys {
-		if key == "" || len(key) > 512 || !isText(key) {
-			return nil, distlock.Invalid("key", strconv.Quote(key), "1 to 512 bytes of UTF-8 without NUL")
+		if err := distlock.CheckKey(key); err != nil {
+			return nil, err
 		}
 		ids[i] = ID(ns, key)
 	}

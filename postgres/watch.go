@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -13,8 +14,13 @@ const linger = 5 * time.Second
 // read is pending anyway: a hint is of no use without the session that acts on
 // it, and a client needs one connection, not two. There is a channel for each
 // lock that is waited for. An idle connection that listens holds no snapshot.
+//
+// Who waits says so on the channel, and who has released a lock lets those go
+// first: so nobody starves, and a release is followed by one attempt, not by one
+// of everybody.
 type hub struct {
-	start func(*call)
+	pid   uint32 // of our lock connection
+	start func(...*call)
 
 	mu     sync.Mutex // guards all below
 	topics map[int64]*topic
@@ -24,58 +30,154 @@ type hub struct {
 
 // A topic is one lock's channel.
 type topic struct {
+	id       int64
 	watchers map[*watcher]struct{}
 	heard    bool      // LISTEN was answered
-	last     time.Time // when the last notification came
+	last     time.Time // when the last release came
 	refused  time.Time // when the last attempt was sent that was refused
 	idle     time.Time // when the last watcher left
+
+	queue  queue
+	joined bool        // we have a place in it, or have asked for one
+	gave   bool        // the last release was ours
+	turn   *time.Timer // until it is our turn; may be nil
 }
 
 type watcher struct{ wake func() }
 
-func newHub(start func(*call)) *hub {
-	return &hub{start: start, topics: make(map[int64]*topic)}
+func newHub(pid uint32, start func(...*call)) *hub {
+	return &hub{pid: pid, start: start, topics: make(map[int64]*topic)}
 }
 
-// watch calls wake at each release of the lock, and once when it begins to
-// listen, until stop is called. Where it listens already, it calls wake only if
-// a notification has come since the last refused attempt.
+// watch takes a place in the queue of the lock, and calls wake when it is our turn
+// after a release, and once when it begins to listen, until stop is called. Where
+// it listens already, it calls wake only if there was a release since the last
+// refused attempt.
 func (h *hub) watch(id int64, wake func()) (stop func()) {
+	t, w := h.add(id, wake)
+	return func() {
+		if t != nil {
+			h.start(h.remove(t, w)...)
+		}
+	}
+}
+
+// add begins to watch. A nil topic says that the hub is closed.
+func (h *hub) add(id int64, wake func()) (*topic, *watcher) {
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
-		return func() {}
+		return nil, nil
 	}
 	t := h.topics[id]
-	var ask *call
+	var say []*call
 	if t == nil {
-		t = &topic{watchers: make(map[*watcher]struct{})}
+		t = &topic{id: id, watchers: make(map[*watcher]struct{})}
 		h.topics[id] = t
-		ask = h.listen(id, t)
+		say = append(say, h.listen(id, t))
 	}
 	w := &watcher{wake}
 	t.watchers[w] = struct{}{}
+	say = append(say, t.join()...)
 	if t.heard && t.last.After(t.refused) {
-		h.active.Go(wake) // not under our caller's locks
+		h.call(t)
 	}
 	h.mu.Unlock()
-	if ask != nil {
-		h.start(ask)
+	h.start(say...)
+	return t, w
+}
+
+// remove ends what add began. It returns what is to be said.
+func (h *hub) remove(t *topic, w *watcher) []*call {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(t.watchers, w)
+	t.idle = time.Now()
+	return t.leave()
+}
+
+// join asks for a place in the queue, if we have none. h.mu is held.
+func (t *topic) join() []*call {
+	if t.joined {
+		return nil
 	}
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(t.watchers, w)
-		t.idle = time.Now()
+	t.joined = true
+	return []*call{t.notify(joins)}
+}
+
+// leave gives the place up if nobody watches. h.mu is held.
+func (t *topic) leave() []*call {
+	if !t.joined || len(t.watchers) > 0 {
+		return nil
 	}
+	t.joined = false
+	return []*call{t.notify(leaves)}
+}
+
+// notify is a call that says what on the channel.
+func (t *topic) notify(what string) *call {
+	c := newCall(listen, 0)
+	c.query = `NOTIFY "` + channel(t.id) + `", '` + what + `'`
+	return c
 }
 
 // refused notes that an attempt that was sent at sent found the lock taken.
 func (h *hub) refused(id int64, sent time.Time) {
 	h.mu.Lock()
+	t := h.topics[id]
+	var say []*call
+	if t != nil {
+		t.refused = sent
+		if len(t.watchers) > 0 {
+			say = t.join()
+		}
+	}
+	h.mu.Unlock()
+	h.start(say...)
+}
+
+// granted notes that the lock is ours: our release will end our place.
+func (h *hub) granted(id int64) {
+	h.mu.Lock()
 	defer h.mu.Unlock()
 	if t := h.topics[id]; t != nil {
-		t.refused = sent
+		t.joined, t.gave = false, false
+	}
+}
+
+// yield lets those that wait for the lock go first if we are who has released it
+// last. It returns when it is our turn or ctx ends. Without it, who comes back at
+// once would always be before them.
+func (h *hub) yield(ctx context.Context, id int64) {
+	h.mu.Lock()
+	t := h.topics[id]
+	yields := t != nil && t.gave && len(t.queue.pids) > 0
+	if yields {
+		t.gave = false
+	}
+	h.mu.Unlock()
+	if !yields {
+		return
+	}
+	turn := make(chan struct{}, 1)
+	t, w := h.add(id, func() {
+		select {
+		case turn <- struct{}{}:
+		default:
+		}
+	})
+	bound := time.NewTimer((maxAhead + 1) * grace)
+	defer bound.Stop()
+	select {
+	case <-turn:
+	case <-bound.C:
+	case <-ctx.Done():
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t != nil {
+		delete(t.watchers, w) // the place is the attempt's that comes now
+		t.idle = time.Now()
 	}
 }
 
@@ -92,27 +194,68 @@ func (h *hub) listen(id int64, t *topic) *call {
 	}
 	c.after = func() {
 		if c.err == nil {
-			h.wake(id, func(t *topic) { t.heard = true })
+			h.mu.Lock()
+			t.heard = true
+			h.mu.Unlock()
+			h.wake(t)
 		}
 	}
 	return c
 }
 
 // hear takes in a notification.
-func (h *hub) hear(name string) {
-	if id, ok := channelID(name); ok {
-		h.wake(id, func(t *topic) { t.last = time.Now() })
+func (h *hub) hear(name string, pid uint32, what string) {
+	id, ok := channelID(name)
+	h.mu.Lock()
+	t := h.topics[id]
+	if !ok || t == nil {
+		h.mu.Unlock()
+		return
 	}
+	var say []*call
+	had := t.queue.has(h.pid)
+	t.queue.hear(pid, what)
+	if had && !t.queue.has(h.pid) {
+		t.joined = false
+	}
+	if what == released {
+		t.last, t.gave = time.Now(), pid == h.pid
+		h.call(t)
+		if t.queue.pause(h.pid) == 0 {
+			say = t.leave() // an attempt that yielded was the last
+		}
+	}
+	h.mu.Unlock()
+	h.start(say...)
 }
 
-func (h *hub) wake(id int64, note func(*topic)) {
+// call wakes those who watch t when it is our turn. h.mu is held.
+func (h *hub) call(t *topic) {
+	if t.turn != nil {
+		t.turn.Stop()
+		t.turn = nil
+	}
+	if len(t.watchers) == 0 || h.closed {
+		return
+	}
+	if d := t.queue.pause(h.pid); d > 0 {
+		t.turn = time.AfterFunc(d, func() { h.wake(t) })
+		return
+	}
+	h.active.Go(func() { h.wake(t) }) // not under our caller's locks
+}
+
+func (h *hub) wake(t *topic) {
 	h.mu.Lock()
-	var all []*watcher
-	if t := h.topics[id]; t != nil {
-		note(t)
-		for w := range t.watchers {
-			all = append(all, w)
-		}
+	if h.closed {
+		h.mu.Unlock()
+		return
+	}
+	h.active.Add(1)
+	defer h.active.Done()
+	all := make([]*watcher, 0, len(t.watchers))
+	for w := range t.watchers {
+		all = append(all, w)
 	}
 	h.mu.Unlock()
 	for _, w := range all {

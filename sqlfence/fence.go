@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/distlock-go/distlock"
 	fencemark "github.com/distlock-go/distlock/internal/mark"
@@ -71,7 +69,7 @@ func New(d Dialect, o Options) *Fence {
 		return f
 	}
 	f.sql = d.statements(table)
-	f.err = fencemark.CheckSource(o.Source)
+	f.err = distlock.CheckSource(o.Source)
 	return f
 }
 
@@ -119,10 +117,8 @@ func (f *Fence) valid(key string, hasTx bool) error {
 		return f.err
 	case !hasTx:
 		return distlock.Invalid("transaction", "nil", "one that has begun")
-	case key == "" || len(key) > 512 || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
-		return distlock.Invalid("key", strconv.Quote(key), "1 to 512 bytes of UTF-8 without NUL")
 	}
-	return nil
+	return distlock.CheckKey(key)
 }
 
 // failed names the key, and marks an error that says that a race was lost.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/distlock-go/distlock"
 )
@@ -47,7 +45,7 @@ type Fence struct {
 // with the arguments, if anything is.
 func New(name, source string, s Store, err error) *Fence {
 	if err == nil {
-		err = CheckSource(source)
+		err = distlock.CheckSource(source)
 	}
 	return &Fence{name: name, source: source, store: s, err: err}
 }
@@ -150,12 +148,10 @@ func (f *Fence) valid(key string, t distlock.Token) error {
 	switch {
 	case f.err != nil:
 		return f.err
-	case key == "" || len(key) > 512 || !utf8.ValidString(key) || strings.ContainsRune(key, 0):
-		return distlock.Invalid("key", strconv.Quote(key), "1 to 512 bytes of UTF-8 without NUL")
 	case t == 0 || t > math.MaxInt64:
 		return distlock.Invalid("token", t, "from 1 to 9223372036854775807")
 	}
-	return nil
+	return distlock.CheckKey(key)
 }
 
 // Failed is err as a method tells it, which names key and backend. Nil stays nil.

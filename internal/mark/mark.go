@@ -25,7 +25,7 @@ func (m mark) text() string { return m.source + " " + m.token.String() }
 // parse reads what text wrote, and nothing else.
 func parse(text string) (mark, error) {
 	i := strings.LastIndexByte(text, ' ')
-	if i < 0 || !validSource(text[:i]) {
+	if i < 0 || distlock.CheckSource(text[:i]) != nil {
 		return mark{}, damaged(text)
 	}
 	m := mark{source: text[:i]}
@@ -56,16 +56,4 @@ func Judge(of string, largest distlock.Token, source string, t distlock.Token) e
 		return fmt.Errorf("%w: %v is smaller than %v", distlock.ErrStale, t, largest)
 	}
 	return nil
-}
-
-func validSource(s string) bool {
-	return s != "" && len(s) <= 128 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
-}
-
-// CheckSource is the error of a name that no source can have.
-func CheckSource(s string) error {
-	if validSource(s) {
-		return nil
-	}
-	return distlock.Invalid("source", strconv.Quote(s), "1 to 128 bytes of printable ASCII")
 }

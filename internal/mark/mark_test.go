@@ -24,7 +24,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if m.text() != text || CheckSource(m.source) != nil || m.token > 1<<63-1 {
+		if m.text() != text || distlock.CheckSource(m.source) != nil || m.token > 1<<63-1 {
 			t.Errorf("%q: got %+v", text, m)
 		}
 	})

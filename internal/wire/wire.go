@@ -15,7 +15,6 @@ import (
 	"encoding/hex"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/distlock-go/distlock"
 )
@@ -23,9 +22,7 @@ import (
 const (
 	// MaxLen is more than the longest text has: 512 bytes of key and 128 of
 	// source, all of them escaped.
-	MaxLen    = 2048
-	maxKey    = 512
-	maxSource = 128
+	MaxLen = 2048
 )
 
 // A Token is what travels.
@@ -37,8 +34,8 @@ type Token struct {
 
 // Check returns an error that matches distlock.ErrInvalid if t cannot be written.
 func (t Token) Check() error {
-	if t.Key == "" || len(t.Key) > maxKey || !utf8.ValidString(t.Key) || strings.ContainsRune(t.Key, 0) {
-		return distlock.Invalid("key", strconv.Quote(t.Key), "1 to 512 bytes of UTF-8 without NUL")
+	if err := distlock.CheckKey(t.Key); err != nil {
+		return err
 	}
 	if t.Token == 0 || t.Token >= 1<<63 {
 		return distlock.Invalid("token", t.Token, "from 1 to 9223372036854775807")
@@ -49,10 +46,10 @@ func (t Token) Check() error {
 // CheckSource returns an error that matches distlock.ErrInvalid if source cannot
 // be written.
 func CheckSource(source string) error {
-	if len(source) > maxSource || strings.ContainsFunc(source, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return distlock.Invalid("source", strconv.Quote(source), "up to 128 bytes of printable ASCII")
+	if source == "" {
+		return nil
 	}
-	return nil
+	return distlock.CheckSource(source)
 }
 
 // Text writes t, which Check has passed.

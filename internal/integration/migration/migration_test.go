@@ -7,6 +7,8 @@ import (
 
 	_ "github.com/bsm/redislock"
 	_ "github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	_ "github.com/hashicorp/consul/api"
+	_ "go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/distlock-go/distlock/internal/snippets"
 )
@@ -14,7 +16,7 @@ import (
 func TestOtherLibrariesCompile(t *testing.T) {
 	t.Parallel()
 	blocks := snippets.Blocks(t, "../../../docs/migration.md", "before")
-	if len(blocks) < 4 {
+	if len(blocks) < 7 {
 		t.Errorf("got %d blocks of other libraries, want more than that", len(blocks))
 	}
 	snippets.Scope{
@@ -26,8 +28,12 @@ func TestOtherLibrariesCompile(t *testing.T) {
 			"goredis":     `goredis "github.com/redis/go-redis/v9"`,
 			"redsync":     `"github.com/go-redsync/redsync/v4"`,
 			"goredispool": `goredispool "github.com/go-redsync/redsync/v4/redis/goredis/v9"`,
+			"clientv3":    `clientv3 "go.etcd.io/etcd/client/v3"`,
+			"concurrency": `"go.etcd.io/etcd/client/v3/concurrency"`,
+			"api":         `"github.com/hashicorp/consul/api"`,
 		},
-		Vars: `ctx context.Context, rdb *goredis.Client, mutex *redsync.Mutex, pay func(context.Context) error,
+		Vars: `ctx context.Context, rdb *goredis.Client, mutex *redsync.Mutex, etcd *clientv3.Client,
+	owned *concurrency.Mutex, consul *api.Client, pay func(context.Context) error,
 	work func(ctx context.Context, step int) error`,
 	}.Check(t, blocks)
 }

@@ -1,0 +1,32 @@
+package distlock_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/distlock-go/distlock"
+)
+
+func TestBounds(t *testing.T) {
+	for _, test := range []struct {
+		name        string
+		s           string
+		key, source error
+	}{
+		{"nothing", "", distlock.ErrInvalid, distlock.ErrInvalid},
+		{"text", "invoice/42 ~", nil, nil},
+		{"the longest source", strings.Repeat("s", 128), nil, nil},
+		{"a longer one", strings.Repeat("s", 129), nil, distlock.ErrInvalid},
+		{"the longest key", strings.Repeat("k", 512), nil, distlock.ErrInvalid},
+		{"a longer one", strings.Repeat("k", 513), distlock.ErrInvalid, distlock.ErrInvalid},
+		{"longer in bytes only", strings.Repeat("é", 257), distlock.ErrInvalid, distlock.ErrInvalid},
+		{"beyond ASCII", "é", nil, distlock.ErrInvalid},
+		{"NUL", "a\x00", distlock.ErrInvalid, distlock.ErrInvalid},
+		{"a control character", "a\n", nil, distlock.ErrInvalid},
+		{"DEL", "\x7f", nil, distlock.ErrInvalid},
+		{"no UTF-8", "a\xff", distlock.ErrInvalid, distlock.ErrInvalid},
+	} {
+		is(t, test.name+" as a key", distlock.CheckKey(test.s), test.key)
+		is(t, test.name+" as a source", distlock.CheckSource(test.s), test.source)
+	}
+}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock"
-	fencemark "github.com/distlock-go/distlock/internal/mark"
 )
 
 const (

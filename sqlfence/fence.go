@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/distlock-go/distlock"
-	fencemark "github.com/distlock-go/distlock/internal/mark"
 )
 
 // Options say whose tokens a Fence takes and where its marks are.

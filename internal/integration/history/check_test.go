@@ -71,8 +71,8 @@ var wrong = []struct {
 		[]history.Rule{history.TokenOrder, history.Lock},
 		history.Limits{},
 		[]history.Op{
-			got("a", 5, 0, 10, 15), gave("a", 12, 15), got("b", 6, 20, 30, 35), gave("b", 32, 35),
-			got("c", 4, 40, 50, 55), gave("c", 52, 53), got("d", 7, 60, 70, 100),
+			got("a", 3, 0, 10, 15), gave("a", 12, 15), got("b", 6, 20, 30, 35), gave("b", 32, 35),
+			got("c", 4, 40, 50, 55), gave("c", 52, 53), got("d", 5, 60, 70, 100),
 		},
 	},
 	{

@@ -140,7 +140,6 @@ func missing(ops []history.Op, r *Resource) (n int) {
 // judge checks that what the variant says is so.
 func (f *figures) judge(t *testing.T) {
 	t.Helper()
-	t.Logf("%+v", *f)
 	switch {
 	case f.variant.fence && f.lost > 0:
 		t.Errorf("%d updates were lost behind a fence", f.lost)

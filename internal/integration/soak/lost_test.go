@@ -94,19 +94,21 @@ func experiment(t *testing.T, tg target, s service, v variant) figures {
 	return f
 }
 
-// stop stops a random worker at a random moment for longer than the TTL. If it is in a
-// section, the stop lasts until another holder has written, for as long as that can take.
-// It returns the section if it was.
+// stop stops a random worker at a random moment. If that is in a section, it is for longer
+// than the TTL, and until another holder has written, for as long as that can take. Else
+// there is nothing to be seen, and the worker goes on at once. It returns the section if
+// another holder has written.
 func stop(c *crew, r *Resource) *section {
 	pause(c.t.Context(), rand.N(c.target.ttl/2))
 	p := c.workers[rand.IntN(len(c.workers))]
 	p.signal(syscall.SIGSTOP)
 	defer p.signal(syscall.SIGCONT)
-	pause(c.t.Context(), c.target.ttl*3/2)
-	for end := time.Now().Add(4*c.target.ttl + 10*time.Second); time.Now().Before(end) && r.inside(p.name); pause(c.t.Context(), 10*time.Millisecond) {
-		if s := r.overtaken(p.name); s != nil {
+	begin := time.Now()
+	for time.Since(begin) < 4*c.target.ttl+10*time.Second && r.inside(p.name) {
+		if s := r.overtaken(p.name); s != nil && time.Since(begin) > c.target.ttl*3/2 {
 			return s
 		}
+		pause(c.t.Context(), 10*time.Millisecond)
 	}
 	return nil
 }

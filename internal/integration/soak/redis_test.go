@@ -15,6 +15,12 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
+func init() { goredis.SetLogger(silent{}) } // it logs each connection that fails
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
 func startRedis(spec servers.Spec) func(*testing.T) service {
 	return func(t *testing.T) service {
 		s := servers.Start(t, spec)

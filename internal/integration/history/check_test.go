@@ -68,7 +68,7 @@ var wrong = []struct {
 	},
 	{
 		"the largest token is not the last one",
-		[]history.Rule{history.TokenOrder, history.Lock},
+		[]history.Rule{history.TokenOrder, history.TokenOrder, history.Lock},
 		history.Limits{},
 		[]history.Op{
 			got("a", 3, 0, 10, 15), gave("a", 12, 15), got("b", 6, 20, 30, 35), gave("b", 32, 35),

@@ -297,7 +297,8 @@ var right = []struct {
 		"a write of unknown outcome that is there",
 		history.Limits{},
 		[]history.Op{
-			entered("a", 1, 0, 10, ""), unknown(wrote("a", 1, 20, 0, "", "x")), entered("b", 2, 30, 40, "x"), wrote("b", 2, 50, 60, "x", "y"), read(80, 90, "y"),
+			entered("a", 1, 0, 10, ""), wrote("a", 1, 12, 15, "", "w"), unknown(wrote("a", 1, 20, 0, "w", "x")),
+			entered("b", 2, 30, 40, "x"), wrote("b", 2, 50, 60, "x", "y"), read(80, 90, "y"),
 		},
 	},
 	{

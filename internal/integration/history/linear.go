@@ -93,23 +93,16 @@ var lock = porcupine.Model{
 // for the deadline of another.
 func lockOps(ops []Op, early bool) []porcupine.Operation {
 	var all []porcupine.Operation
-	until := make(map[id]Instant)
 	for _, g := range grants(ops) {
 		if early {
 			g.deadline = 0
 		}
-		until[id{g.Process, g.Number}] = g.deadline
 		all = append(all, operation(&g.Op, g.deadline))
 	}
-	for _, o := range ops {
-		deadline, granted := until[id{o.Process, o.Lease}]
-		if o.Kind != Release || !granted {
-			continue
+	for i, o := range ops { // one of unknown outcome may be carried out later: no grant is less explained by sooner
+		if o.Kind == Release {
+			all = append(all, operation(&ops[i], 0))
 		}
-		if o.Outcome != Done { // it may be carried out later, which matters until the lease expires
-			o.Return = max(o.Call, deadline)
-		}
-		all = append(all, operation(&o, 0))
 	}
 	return all
 }

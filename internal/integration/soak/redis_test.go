@@ -74,7 +74,7 @@ func connectRedlock(n network) (distlock.Backend, func() error) {
 	for _, addr := range n.Addrs {
 		all = append(all, goredis.NewClient(&goredis.Options{Addr: addr}))
 	}
-	return redlock.New(all, &redlock.Options{Fenced: true, NodeTimeout: 200 * time.Millisecond}), func() (err error) {
+	return redlock.New(all, &redlock.Options{Fenced: true, NodeTimeout: 500 * time.Millisecond}), func() (err error) {
 		for _, c := range all {
 			if cerr := c.Close(); err == nil {
 				err = cerr

@@ -137,6 +137,16 @@ func (r *Resource) inside(process string) bool {
 	return s != nil && s.open
 }
 
+// written returns how many writes were accepted.
+func (r *Resource) written() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.writes {
+		n += w
+	}
+	return n
+}
+
 // last is how the history names a set: by the element that came last.
 func last(set []string) string {
 	if len(set) == 0 {

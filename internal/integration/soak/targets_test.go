@@ -97,6 +97,10 @@ var targets = []target{
 		name: "postgres", ttl: time.Second, early: "a restart frees all advisory locks",
 		start: startPostgres, connect: connectPostgres,
 	},
+	{ // which keeps the next holder out after a restart
+		name: "postgres with a lock-delay", ttl: time.Second, options: []distlock.Option{distlock.WithLockDelay(time.Second)},
+		start: startPostgres, connect: connectPostgres,
+	},
 }
 
 // side is how many targets run side by side.

@@ -3,6 +3,7 @@ package history_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,7 +127,10 @@ func TestSearchIsBounded(t *testing.T) {
 	last.Key = "k"
 	begin := time.Now()
 	r := history.Check(append(ops, last), history.Limits{Time: 200 * time.Millisecond})
-	if len(r.Violations) == 0 || r.Violations[0].Rule != history.Undecided {
-		t.Errorf("got %v after %v, want it undecided", r.Violations, time.Since(begin))
+	for _, v := range r.Violations {
+		if v.Rule == history.Undecided && strings.HasPrefix(v.Text, string(history.Register)+": no order") {
+			return
+		}
 	}
+	t.Errorf("got %v after %v, want it undecided", r.Violations, time.Since(begin))
 }

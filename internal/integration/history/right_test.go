@@ -93,7 +93,10 @@ var right = []struct {
 	{
 		"a refusal by a token whose own call has not returned",
 		history.Limits{},
-		[]history.Op{entered("a", 1, 0, 10, ""), unknown(entered("b", 2, 15, 0, "")), refused(wrote("a", 1, 20, 30, "", "x"))},
+		[]history.Op{
+			entered("a", 1, 0, 10, ""), wrote("a", 1, 11, 12, "", "x"), unknown(entered("b", 2, 15, 0, "")),
+			refused(wrote("a", 1, 20, 30, "x", "y")),
+		},
 	},
 	{
 		"a write of unknown outcome that is there",

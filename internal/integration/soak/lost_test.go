@@ -157,7 +157,7 @@ func (f *figures) judge(t *testing.T) {
 // table returns all figures as Markdown.
 func table(all []figures) string {
 	var b strings.Builder
-	b.WriteString("\n| backend | TTL | with | added | lost | refused as stale | given up by the holder | stops | in a section |\n")
+	b.WriteString("\n| backend | TTL | with | added | lost | refused as stale | given up by the holder | stops | of these struck |\n")
 	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
 	for _, tg := range targets {
 		for _, v := range variants {

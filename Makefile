@@ -61,7 +61,7 @@ bench: bin/withservers ## measure on real servers, beside locks written by hand
 	@bin/withservers -servers $(BENCHED) -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
 
 .PHONY: soak
-soak: ## run workers and a nemesis on real Redis servers for SOAK (10m)
+soak: ## run workers and a nemesis on real servers of all backends, for SOAK (10m) in all
 	go -C $(INTEGRATION) test -race -count 1 -timeout 0 -v ./soak -soak $(SOAK)
 
 .PHONY: example-invoices

@@ -13,6 +13,7 @@ require (
 )
 
 require (
+	github.com/anishathalye/porcupine v1.3.1 // looks for an order of concurrent calls that explains their answers, in package history
 	github.com/bsm/redislock v0.9.4 // the code beside ours in docs/migration.md
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
 	github.com/go-redsync/redsync/v4 v4.18.1 // a peer in the benchmarks
@@ -26,6 +27,7 @@ require (
 	go.opentelemetry.io/otel v1.47.0 // attributes and codes in the tests of package otellock
 	go.opentelemetry.io/otel/sdk v1.47.0 // records what package otellock is tested by
 	go.opentelemetry.io/otel/sdk/metric v1.47.0 // likewise
+	golang.org/x/sys v0.49.0 // the clock that all processes of a machine share, in package history
 	google.golang.org/grpc v1.83.2 // options of that client
 )
 
@@ -76,7 +78,6 @@ require (
 	go.uber.org/atomic v1.12.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
-	golang.org/x/sys v0.49.0 // indirect
 )
 
 require (

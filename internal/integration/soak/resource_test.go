@@ -1,51 +1,43 @@
 package soak_test
 
 import (
+	"bytes"
 	"errors"
-	"fmt"
 	"net"
 	"net/rpc"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/integration/history"
 )
 
-// A Resource is what the workers change, one number a key, and what judges them. Its
-// exported methods are called by the workers, over net/rpc.
+// A Resource is what the workers change: a set for each key, which is read and written as
+// a whole, with a fence before it or without. Its exported methods are called by the
+// workers, over net/rpc.
 type Resource struct {
-	keeps bool // see service
-	fence distlock.Fence
+	fenced bool
+	fence  distlock.Fence
 
 	mu       sync.Mutex // guards all below
-	accounts map[string]*account
-	faults   []string
-	grants   int
-	writes   int
-	stale    int
+	sets     map[string][]string
+	writes   map[string]int      // accepted, by key
+	sections map[string]*section // by process, the last one
 }
 
-// An account is one key's. Its marks are kept without the fence, to judge that too.
-type account struct {
-	value   int
-	granted map[distlock.Token]bool
-	largest distlock.Token // of the grants that are known
-	seen    distlock.Token // by the resource
+// A section is what a holder does between its read and its write.
+type section struct {
+	key    string
+	open   bool
+	writes int // that there were at its beginning
 }
 
-// A Visit is one grant's use of the resource.
-type Visit struct {
-	Key   string
-	Token distlock.Token
-	Floor distlock.Token // the largest token that was known before the call began
-	Value int            // as read
-	Valid bool           // of the lease, after the write was refused
-}
-
-func newResource(keeps bool) *Resource {
-	return &Resource{keeps: keeps, accounts: make(map[string]*account)}
+func newResource(fenced bool) *Resource {
+	return &Resource{
+		fenced: fenced, sets: make(map[string][]string), writes: make(map[string]int), sections: make(map[string]*section),
+	}
 }
 
 // serve lets workers call r until the test ends, and returns the address.
@@ -72,123 +64,112 @@ func (r *Resource) serve(t *testing.T) string {
 	return addr
 }
 
-// Begin tells which tokens are known before a worker asks for a key.
-func (r *Resource) Begin(key string, floor *distlock.Token) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	*floor = r.account(key).largest
-	return nil
-}
-
-// Enter is a new holder's first use: it raises the mark and then reads. The reply says
-// whether the fence let it in.
-func (r *Resource) Enter(v Visit, reply *Reply) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := r.account(v.Key)
-	r.grants++
-	switch {
-	case a.granted[v.Token]:
-		r.fault("%s: token %v was granted twice", v.Key, v.Token)
-	case v.Token <= v.Floor:
-		r.fault("%s: token %v was granted after %v", v.Key, v.Token, v.Floor)
-	}
-	a.granted[v.Token] = true
-	a.largest = max(a.largest, v.Token)
-	r.answer(a, v, r.fence.Advance(v.Key, v.Token), reply)
-	return nil
-}
-
-// Write adds 1 to what the holder has read.
-func (r *Resource) Write(v Visit, reply *Reply) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a := r.account(v.Key)
-	r.answer(a, v, r.fence.Do(v.Key, v.Token, func() error {
-		if a.value != v.Value {
-			r.fault("%s: token %v writes %d over %d", v.Key, v.Token, v.Value+1, a.value)
-		}
-		a.value = v.Value + 1
-		r.writes++
-		return nil
-	}), reply)
-	return nil
-}
-
-// Refused tells what the holder's own lease says once its write was refused.
-func (r *Resource) Refused(v Visit, _ *Reply) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if v.Valid && r.keeps {
-		r.fault("%s: token %v is valid beside a later grant", v.Key, v.Token)
-	}
-	return nil
+// A Use is one call of a holder's.
+type Use struct {
+	Process string
+	Key     string
+	Token   distlock.Token
+	Set     []string // to be written
 }
 
 // A Reply is the resource's.
 type Reply struct {
 	Stale bool
-	Value int
+	Set   []string // as it is
 }
 
-// answer judges what the fence says. r.mu is held.
-func (r *Resource) answer(a *account, v Visit, err error, reply *Reply) {
-	reply.Value = a.value
-	switch {
-	case err == nil:
-		if v.Token < a.seen {
-			r.fault("%s: token %v was accepted after %v", v.Key, v.Token, a.seen)
-		}
-		a.seen = max(a.seen, v.Token)
-	case errors.Is(err, distlock.ErrStale):
-		if v.Token >= a.seen {
-			r.fault("%s: token %v was refused after %v", v.Key, v.Token, a.seen)
-		}
-		reply.Stale = true
-		r.stale++
-	default:
-		r.fault("%s: token %v: %v", v.Key, v.Token, err)
-	}
+// Enter is a new holder's first use: it raises the mark and then reads.
+func (r *Resource) Enter(u Use, reply *Reply) error {
+	return r.guarded(u, reply, func() {
+		r.sections[u.Process] = &section{u.Key, true, r.writes[u.Key]}
+	})
 }
 
-// account returns key's. r.mu is held.
-func (r *Resource) account(key string) *account {
-	a := r.accounts[key]
-	if a == nil {
-		a = &account{granted: make(map[distlock.Token]bool)}
-		r.accounts[key] = a
-	}
-	return a
+// Write replaces the set.
+func (r *Resource) Write(u Use, reply *Reply) error {
+	return r.guarded(u, reply, func() {
+		r.sets[u.Key] = u.Set
+		r.writes[u.Key]++
+	})
 }
 
-// fault notes that something promised is not so. r.mu is held.
-func (r *Resource) fault(format string, args ...any) {
-	r.faults = append(r.faults, fmt.Sprintf(format, args...))
-}
-
-// report fails the test with what was noted, and tells how much was done.
-func (r *Resource) report(t *testing.T) {
+// guarded does what the fence lets through. A call ends the section that its process was
+// in.
+func (r *Resource) guarded(u Use, reply *Reply, do func()) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, f := range r.faults {
-		if i == 20 {
-			t.Errorf("and %d more", len(r.faults)-i)
-			break
-		}
-		t.Error(f)
+	if s := r.sections[u.Process]; s != nil {
+		s.open = false
 	}
-	t.Logf("%d grants, %d writes, %d refused as stale", r.grants, r.writes, r.stale)
-	sum := 0
-	for _, a := range r.accounts {
-		sum += a.value
+	step := func() error {
+		do()
+		reply.Set = slices.Clone(r.sets[u.Key])
+		return nil
 	}
-	if sum != r.writes {
-		t.Errorf("the values add up to %d after %d writes: updates were lost", sum, r.writes)
+	if !r.fenced {
+		return step()
 	}
-	if r.writes < 10*keys {
-		t.Errorf("got %d writes: too few to say anything", r.writes)
+	err := r.fence.Do(u.Key, u.Token, step)
+	if errors.Is(err, distlock.ErrStale) {
+		reply.Stale = true
+		return nil
 	}
-	if r.stale == 0 && *soak >= time.Minute {
-		t.Error("the fence was never needed: the nemesis does too little")
+	return err
+}
+
+// overtaken returns the section that a process with one goroutine is in if another
+// holder has written since it began, else nil. Whatever the process writes then, others'
+// writes are lost by it.
+func (r *Resource) overtaken(process string) *section {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.sections[process]; s != nil && s.open && r.writes[s.key] > s.writes {
+		return s
 	}
+	return nil
+}
+
+// inside reports whether a process with one goroutine is in a section.
+func (r *Resource) inside(process string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.sections[process]
+	return s != nil && s.open
+}
+
+// written returns how many writes were accepted.
+func (r *Resource) written() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, w := range r.writes {
+		n += w
+	}
+	return n
+}
+
+// last is how the history names a set: by the element that came last.
+func last(set []string) string {
+	if len(set) == 0 {
+		return ""
+	}
+	return set[len(set)-1]
+}
+
+// reads returns what there is in the end, as calls of the history.
+func (r *Resource) reads(t *testing.T) []history.Op {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var lines bytes.Buffer
+	log := history.NewLog(&lines, "parent")
+	for key, set := range r.sets {
+		c := log.Begin(history.Op{Kind: history.Read, Key: key})
+		c.Value = last(set)
+		c.End(history.Done)
+	}
+	var h history.History
+	if err := errors.Join(h.Collect(&lines), log.Err()); err != nil {
+		t.Fatal(err)
+	}
+	return h.Ops()
 }

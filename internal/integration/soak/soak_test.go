@@ -5,22 +5,29 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/integration/history"
 	"github.com/distlock-go/distlock/internal/integration/servers"
 )
 
-var soak = flag.Duration("soak", 15*time.Second, "how long the nemesis goes on")
+var soak = flag.Duration("soak", 0, "how long the nemeses go on in all, over all targets and tests; 0 is a few seconds each")
 
 func TestMain(m *testing.M) {
-	if os.Getenv(targetEnv) != "" {
+	if os.Getenv(jobEnv) != "" {
 		if err := work(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
 		return
+	}
+	flag.Parse()
+	// Each target's test has a goroutine, and takes its turn: see forEach.
+	if err := flag.Set("test.parallel", strconv.Itoa(len(targets)*len(variants)+len(targets))); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	if _, err := servers.RemoveOwn(context.Background()); err != nil {
@@ -30,63 +37,109 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// share returns how long a test has for each target, if the test is to get one in n of
+// the whole time, and at least the least.
+func share(n int, least time.Duration) time.Duration {
+	return max(*soak*side/time.Duration(n*len(targets)), least)
+}
+
+// roundLimit bounds a round, and so the length of a history.
+const roundLimit = 30 * time.Second
+
 func TestSoak(t *testing.T) {
-	for _, tg := range targets {
-		t.Run(tg.name, func(t *testing.T) {
-			t.Parallel()
-			s := tg.start(t)
-			r := newResource(s.keeps)
-			addr := r.serve(t)
-			n := &nemesis{
-				t: t, target: tg, service: s, done: make(map[string]int),
-				spawn: func() *process { return spawn(t, tg, s, addr) },
-			}
-			for range workerCount {
-				n.workers = append(n.workers, n.spawn())
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), *soak)
-			defer cancel()
-			n.rage(ctx)
-			peace := time.Now()
-			for _, p := range n.workers {
-				p.end()
-			}
-			t.Logf("%v; the workers ended within %v", n.done, time.Since(peace))
-			r.report(t)
-			checkQuiet(t, tg, s)
-		})
+	forEach(t, func(t *testing.T, tg target, s service) {
+		total, stale := share(2, 8*time.Second), 0
+		for end := time.Now().Add(total); time.Now().Before(end) && !t.Failed(); {
+			stale += round(t, tg, s, min(time.Until(end), roundLimit))
+		}
+		if stale == 0 && total >= time.Minute {
+			t.Error("the fence was never needed: the nemesis does too little")
+		}
+	})
+}
+
+// round lets a nemesis rage among workers for d, checks what they saw, and returns how
+// often the fence was needed.
+func round(t *testing.T, tg target, s service, d time.Duration) (stale int) {
+	r := newResource(true)
+	n := &nemesis{crew: newCrew(t, tg, s, r, habits{Keys: 12, Hands: 6}), done: make(map[string]int)}
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	n.rage(ctx)
+	peace := time.Now()
+	for r.written() < 2*n.habits.Keys && time.Since(peace) < time.Minute { // or there is too little to judge
+		pause(t.Context(), 100*time.Millisecond)
 	}
+	ops := n.end()
+	t.Logf("%v; the workers ended within %v", n.done, time.Since(peace))
+	report := judge(t, append(ops, r.reads(t)...), history.Limits{EarlyGrants: tg.early})
+	if report.Writes < 2*n.habits.Keys {
+		t.Errorf("got %d writes: too few to say anything", report.Writes)
+	}
+	checkQuiet(t, tg, s, n.habits)
+	return report.Stale
+}
+
+// judge fails the test with what the history breaks, and tells how much was done.
+func judge(t *testing.T, ops []history.Op, l history.Limits) history.Report {
+	t.Helper()
+	begin := time.Now()
+	r := history.Check(ops, l)
+	for i, v := range r.Violations {
+		if i == 20 {
+			t.Errorf("and %d more", len(r.Violations)-i)
+			break
+		}
+		t.Error(v)
+	}
+	t.Logf("%d calls: %d grants, %d writes, %d refused as stale; checked within %v", len(ops), r.Grants, r.Writes, r.Stale, time.Since(begin))
+	if r.Early > 0 {
+		t.Logf("%d grants came before another lease's deadline: %s", r.Early, l.EarlyGrants)
+	}
+	return r
 }
 
 // checkQuiet locks each key, as the last worker's lifetimes there are over soon, and
 // then looks for what is left.
-func checkQuiet(t *testing.T, tg target, s service) {
-	b, closeClient := tg.connect(s.addrs)
-	locks, err := distlock.New(b, distlock.WithTTL(tg.ttl))
+func checkQuiet(t *testing.T, tg target, s service, h habits) {
+	locks, closeLocks, err := tg.locks(network{Servers: s.addrs, Addrs: s.addrs})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range keys {
-		ctx, cancel := context.WithTimeout(t.Context(), 3*tg.ttl+10*time.Second)
-		l, err := locks.Acquire(ctx, keyName(i))
-		cancel()
-		if err != nil {
-			t.Errorf("%s cannot be locked at the end: %v", keyName(i), err)
-		} else if err := l.Release(t.Context()); err != nil {
-			t.Error(err)
+	bound := 4*tg.ttl + 30*time.Second
+	for i := range h.Keys {
+		if err := lockOnce(t.Context(), locks, h.key(i), bound); err != nil {
+			t.Errorf("%s cannot be locked at the end: %v", h.key(i), err)
 		}
 	}
-	if err := locks.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if err := closeClient(); err != nil {
+	if err := closeLocks(t.Context()); err != nil {
 		t.Error(err)
 	}
 	var left []string
-	for end := time.Now().Add(3*tg.ttl + 10*time.Second); time.Now().Before(end); pause(t.Context(), 50*time.Millisecond) {
-		if left, err = s.left(t.Context()); err == nil && len(left) == 0 {
+	for end := time.Now().Add(bound); time.Now().Before(end); pause(t.Context(), 50*time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), bound)
+		left, err = s.left(ctx)
+		cancel()
+		if err == nil && len(left) == 0 {
 			return
 		}
 	}
 	t.Errorf("left behind: %v, %v", left, err)
+}
+
+// lockOnce locks key and gives it back, within the bound. What fails as the service still
+// settles is tried again.
+func lockOnce(ctx context.Context, locks *distlock.Client, key string, bound time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	for {
+		l, err := locks.Acquire(ctx, key)
+		if err == nil {
+			err = l.Release(ctx)
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
 }

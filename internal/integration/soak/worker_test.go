@@ -3,62 +3,87 @@ package soak_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net/rpc"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/integration/history"
 )
 
-// With targetEnv set the test binary is a worker: a process that its parent can stop.
-const (
-	targetEnv   = "DISTLOCK_SOAK_TARGET"   // the target's name
-	addrsEnv    = "DISTLOCK_SOAK_ADDRS"    // of its servers, with commas between
-	resourceEnv = "DISTLOCK_SOAK_RESOURCE" // the parent's socket
-)
+// With jobEnv set the test binary is a worker: a process that its parent can stop. Its
+// file 3 is where its history goes.
+const jobEnv = "DISTLOCK_SOAK_JOB"
 
-const (
-	keys  = 12 // that all workers share
-	hands = 6  // goroutines of a worker
-)
+// A job is what a worker is told.
+type job struct {
+	Target   string
+	Process  string // the worker's name in the history
+	Resource string // the parent's socket
+	Network  network
+	Habits   habits
+}
 
-func keyName(i int) string { return fmt.Sprint("account-", i) }
+// habits are how workers work.
+type habits struct {
+	// Prefix begins the names of the keys, of which there are so many.
+	Prefix string
+	Keys   int
+	Hands  int // goroutines of a worker
+	// Adds lets them add elements to sets, one after the other; else they do all that
+	// can be done with a lock, at random.
+	Adds bool
+	// Heeds lets them give up what they add when their lease has ended.
+	Heeds bool
+}
+
+func (h habits) key(i int) string { return fmt.Sprint(h.Prefix, "account-", i) }
 
 // A worker is a process that takes locks and changes the resource.
 type worker struct {
+	job
 	target   target
 	locks    *distlock.Client
 	resource *rpc.Client
+	log      *history.Log
 }
 
 // work is the worker's process. It ends when its standard input does.
 func work() error {
 	w := &worker{}
+	if err := json.Unmarshal([]byte(os.Getenv(jobEnv)), &w.job); err != nil {
+		return err
+	}
 	for _, w.target = range targets {
-		if w.target.name == os.Getenv(targetEnv) {
+		if w.target.name == w.Target {
 			break
 		}
 	}
+	w.log = history.NewLog(os.NewFile(3, "history"), w.Process)
 	var err error
-	if w.resource, err = rpc.Dial("unix", os.Getenv(resourceEnv)); err != nil {
+	if w.resource, err = rpc.Dial("unix", w.Resource); err != nil {
 		return err
 	}
-	b, closeClient := w.target.connect(strings.Split(os.Getenv(addrsEnv), ","))
-	if w.locks, err = distlock.New(b, distlock.WithTTL(w.target.ttl)); err != nil {
+	locks, closeLocks, err := w.target.locks(w.Network)
+	if err != nil {
 		return err
 	}
+	w.locks = locks
 	ctx, cancel := context.WithCancelCause(context.Background())
+	once := w.visit
+	if w.Habits.Adds {
+		once = w.add
+	}
 	var running sync.WaitGroup
-	for range hands {
+	for range w.Habits.Hands {
 		running.Go(func() {
 			for ctx.Err() == nil {
-				if err := w.once(ctx); err != nil {
+				if err := once(ctx); err != nil {
 					cancel(err)
 				}
 			}
@@ -72,75 +97,5 @@ func work() error {
 	}
 	closing, done := context.WithTimeout(context.Background(), time.Minute)
 	defer done()
-	return errors.Join(w.locks.Close(closing), closeClient())
-}
-
-// once takes one lock, uses the resource and gives the lock back. It does not look
-// whether the lease is valid: to keep a late holder out is the fence's work. An error
-// is one of the test itself.
-func (w *worker) once(ctx context.Context) error {
-	v := Visit{Key: keyName(rand.IntN(keys))}
-	if err := w.resource.Call("Resource.Begin", v.Key, &v.Floor); err != nil {
-		return err
-	}
-	l, err := w.acquire(ctx, v.Key)
-	if err != nil {
-		if !errors.Is(err, distlock.ErrHeld) {
-			pause(ctx, w.target.ttl/20) // its server is being restarted
-		}
-		return nil
-	}
-	v.Token = l.Token()
-	if err := w.use(ctx, l, v); err != nil {
-		return err
-	}
-	rctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	if rand.IntN(2) == 0 {
-		cancel()
-	}
-	_ = l.Release(rctx) // its outcome may be unknown: the next holder shows
-	return nil
-}
-
-// acquire gets key one way or another.
-func (w *worker) acquire(ctx context.Context, key string) (*distlock.Lease, error) {
-	limits := []time.Duration{w.target.ttl / 100, w.target.ttl / 5, 3 * w.target.ttl}
-	ctx, cancel := context.WithTimeout(ctx, limits[rand.IntN(len(limits))])
-	defer cancel()
-	if rand.IntN(3) == 0 {
-		return w.locks.TryAcquire(ctx, key)
-	}
-	return w.locks.Acquire(ctx, key)
-}
-
-// use changes the resource.
-func (w *worker) use(ctx context.Context, l *distlock.Lease, v Visit) error {
-	var r Reply
-	if err := w.resource.Call("Resource.Enter", v, &r); err != nil {
-		return err
-	}
-	if !r.Stale {
-		v.Value = r.Value
-		took := w.target.ttl / 50
-		if rand.IntN(20) == 0 {
-			took = 2 * w.target.ttl // with several renewals
-		}
-		pause(ctx, rand.N(took))
-		if err := w.resource.Call("Resource.Write", v, &r); err != nil {
-			return err
-		}
-	}
-	if !r.Stale {
-		return nil
-	}
-	v.Valid = l.Valid()
-	return w.resource.Call("Resource.Refused", v, &r)
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
+	return errors.Join(closeLocks(closing), w.log.Err())
 }

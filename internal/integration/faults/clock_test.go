@@ -107,3 +107,15 @@ func (s *sentinel) stalled(from, to time.Time) bool {
 		return x.from.Before(to) && x.to.After(from)
 	})
 }
+
+// stalledFor returns for how long the machine stalled between from and to.
+func (s *sentinel) stalledFor(from, to time.Time) (total time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.stalls {
+		if x.from.Before(to) && x.to.After(from) {
+			total += x.to.Sub(x.from)
+		}
+	}
+	return total
+}

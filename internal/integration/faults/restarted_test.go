@@ -1,0 +1,78 @@
+package faults_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/integration/servers"
+)
+
+// Stands for: a server that was frozen lets a holder go on, when it continues, whose lease
+// has ended; or carries out what nobody counts on any more, on the next one's lock.
+func TestPausedServer(t *testing.T) {
+	t.Parallel()
+	forBackends(t, serverPaused, func(t *testing.T, s *service, c cell) {
+		f := s.own(t)
+		old := acquire(t, s.locks(t, f.addrs(), distlock.WithTTL(shortTTL)), keyOf(t))
+		w := waitFor(t, s, f.addrs(), old.Key())
+		f.each(t, (*servers.Server).Pause)
+		select {
+		case <-old.Done():
+		case <-time.After(bound):
+			t.Errorf("the holder is not told, %v after its deadline", time.Since(old.Deadline()))
+		}
+		pause(shortTTL) // there are renewals and releases on their way now
+		f.each(t, (*servers.Server).Resume)
+		next := w.take(t, 2*bound)
+		c.judge(t, old, next, time.Now())
+		staysHeld(t, s, f, next)
+		if err := old.Err(); !isLost(err) {
+			t.Errorf("got %v of the old lease, want ErrLost", err)
+		}
+		release(t, next)
+	})
+}
+
+// Stands for: locks or tokens that do not survive a crash of the server which has all its
+// data; and a client that is of no use after it.
+func TestRestartedServer(t *testing.T) {
+	t.Parallel()
+	forBackends(t, serverRestarted, func(t *testing.T, s *service, c cell) {
+		f := s.own(t)
+		old := acquire(t, s.locks(t, f.addrs()), keyOf(t))
+		w := waitFor(t, s, f.addrs(), old.Key())
+		f.each(t, (*servers.Server).Kill, (*servers.Server).Start)
+		if c.holds == kept {
+			throughout(t, 2*time.Second, "only the holder has it", func() bool { return len(w.result) == 0 || !old.Valid() })
+			if err := old.Release(t.Context()); err != nil {
+				t.Logf("Release: %v", err) // the restart took longer than its lease had left
+			}
+		}
+		next := w.take(t, 2*bound)
+		c.judge(t, old, next, time.Now())
+		eventually(t, bound, "the holder is told", func() bool { return isClosed(old.Done()) })
+		staysHeld(t, s, f, next)
+		release(t, next)
+	})
+}
+
+// Stands for: a server that has lost its data hands out tokens again which others have,
+// where the documentation says that it does not.
+func TestServerThatLostItsData(t *testing.T) {
+	t.Parallel()
+	forBackends(t, dataLost, func(t *testing.T, s *service, c cell) {
+		f := s.own(t)
+		locks := s.locks(t, f.addrs())
+		for range 100 { // more than a server writes by itself when it is new
+			release(t, acquire(t, locks, keyOf(t)))
+		}
+		old := acquire(t, locks, keyOf(t))
+		f.each(t, (*servers.Server).StartEmpty)
+		next := insist(t, s.locks(t, f.addrs()), old.Key())
+		c.judge(t, old, next, time.Now())
+		eventually(t, 2*bound, "the holder is told", func() bool { return isClosed(old.Done()) })
+		staysHeld(t, s, f, next)
+		release(t, next)
+	})
+}

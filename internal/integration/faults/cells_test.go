@@ -85,6 +85,7 @@ var matrix = []row{
 		but("redis", fenced, "TestClockSetForwardIsFencedOff", "Redis expires by wall clock").
 		but("redlock", kept, "TestRedlockClockOfOneNodeSteps", "of one node, while the key is on more than a bare majority")},
 	{clockBack, everywhere(kept, "TestSteppedClock", "").
+		but("postgres", kept, "TestSteppedClock", "what is lost at that moment is thrown out as much later").
 		but("etcd consul", absent, "", noStep).
 		but("redis", kept, "TestClockSetBackKeepsALockForAsLong", "what is not renewed stays for as much longer").
 		but("redlock", kept, "TestRedlockClockOfOneNodeSteps", "of one node, while the key is on more than a bare majority")},

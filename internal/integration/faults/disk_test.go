@@ -22,8 +22,8 @@ type disk struct {
 var disks = map[string]disk{
 	"redis":     onDisk(servers.Redis.WithArgs("--dir", servers.Disk, "--appendonly", "yes"), 4<<20, false),
 	"postgres":  onDisk(withEnv(servers.Postgres, "PGDATA", servers.Disk+"/data"), 128<<20, false),
-	"zookeeper": onDisk(servers.ZooKeeperWith("dataDir="+servers.Disk), 4<<20, true),
-	"consul":    onDisk(servers.Consul.WithArgs("-data-dir="+servers.Disk), 64<<20, true),
+	"zookeeper": onDisk(servers.ZooKeeperWith("dataDir="+servers.Disk), 16<<20, true),
+	"consul":    onDisk(servers.Consul.WithArgs("-data-dir="+servers.Disk), 64<<20, false),
 	"etcd":      {spec: servers.Etcd.WithArgs("--quota-backend-bytes", fmt.Sprint(1<<20)), fill: fillEtcd, free: freeEtcd},
 }
 
@@ -83,7 +83,7 @@ func TestFullDisk(t *testing.T) {
 		d := disks[s.name]
 		f := fleet{servers.Start(t, d.spec)}
 		locks := s.locks(t, f.addrs())
-		old := acquire(t, s.locks(t, f.addrs(), distlock.WithTTL(longTTL/3)), keyOf(t))
+		old := insist(t, s.locks(t, f.addrs(), distlock.WithTTL(longTTL/3)), keyOf(t))
 		d.fill(t, f[0])
 		var refusal error
 		for n := 0; refusal == nil; n++ { // each needs a little room

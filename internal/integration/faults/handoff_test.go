@@ -132,7 +132,7 @@ func waitFor(t *testing.T, s *service, addrs []string, key string) *waiting {
 	var told sync.Map
 	locks := s.locks(t, addrs, distlock.WithTrace(tellHeld(&told)))
 	w := &waiting{result: make(chan *distlock.Lease, 1)}
-	ctx := within(t, 4*bound)
+	ctx := within(t, 20*bound)
 	go func() { // ends with the test at the latest
 		for ctx.Err() == nil {
 			if l, err := locks.Acquire(ctx, key); err == nil {

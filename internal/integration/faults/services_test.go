@@ -111,7 +111,7 @@ func (f fleet) each(t testing.TB, steps ...func(*servers.Server, context.Context
 	for _, step := range steps {
 		errs := make([]error, len(f))
 		var all sync.WaitGroup
-		ctx := within(t, 4*bound)
+		ctx := within(t, 10*bound)
 		for i, s := range f {
 			all.Go(func() { errs[i] = step(s, ctx) })
 		}

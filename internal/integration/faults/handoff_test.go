@@ -43,7 +43,7 @@ func newHandOffs(t *testing.T, ttl time.Duration, holders []distlock.Locker, nex
 		r := &round{lease: acquire(t, first, fmt.Sprintf("%s-%d", keyOf(t), i))}
 		h.rounds = append(h.rounds, r)
 		r.context = r.lease.Context(t.Context()).Done()
-		h.running.Go(func() { <-r.context; r.done = time.Now() })
+		h.running.Go(func() { r.watch(t) })
 		h.running.Go(func() { r.follow(t, waiter) })
 		pause(ttl / 3 / time.Duration(len(holders)))
 	}
@@ -63,6 +63,16 @@ func tellHeld(told *sync.Map) *distlock.Trace {
 			told.Store(i.Key, true)
 		}
 	}}
+}
+
+// watch waits for the end of the lease's context.
+func (r *round) watch(t *testing.T) {
+	select {
+	case <-r.context:
+		r.done = time.Now()
+	case <-time.After(3 * bound):
+		t.Errorf("the context of the lease for %s has not ended after %v", r.lease.Key(), 3*bound)
+	}
 }
 
 // follow waits for the key as the next holder and then looks at the first one's lease.

@@ -105,6 +105,9 @@ func postgresAdmin(t testing.TB, f fleet) admin {
 			t.Helper()
 			pgScan[int64](t, pool, "DELETE FROM public.distlock_tokens WHERE id = $1 RETURNING token", pglock.ID(pglock.DefaultNamespace, key))
 		},
-		endSession: func(key string) { pgTerminate(t, pool, key) },
+		endSession: func(key string) {
+			t.Helper()
+			pgScan[int](t, pool, "SELECT count(pg_terminate_backend(pid)) "+pgHeld, pglock.ID(pglock.DefaultNamespace, key))
+		},
 	}
 }

@@ -107,14 +107,17 @@ func TestSteppedClock(t *testing.T) {
 			forBackends(t, c.fault, func(t *testing.T, s *service, in cell) {
 				f := fleet{servers.Start(t, steppedSpecs[s.name].WithClock())}
 				link := f.link(t)
-				held := insist(t, s.locks(t, f.addrs(), distlock.WithTTL(longTTL/3)), keyOf(t)+"-held")
-				lost := insist(t, s.locks(t, link.addrs(), distlock.WithTTL(longTTL/3)), keyOf(t))
+				ttl := distlock.WithTTL(longTTL * 2 / 3)
+				held := insist(t, s.locks(t, f.addrs(), ttl), keyOf(t)+"-held")
+				lost := insist(t, s.locks(t, link.addrs(), ttl), keyOf(t))
 				w := waitFor(t, s, f.addrs(), lost.Key())
 				link.set(proxy.Swallow, proxy.Swallow)
 				shiftClock(t, f[0], c.by)
-				throughout(t, longTTL/2, "a lease that is renewed lives on", held.Valid)
+				throughout(t, longTTL/3, "a lease that is renewed lives on", held.Valid)
 				staysHeld(t, s, f, held)
-				if c.fault == clockBack && len(w.result) == 0 { // a time-out of Postgres's that was running runs for as much longer
+				<-lost.Done()
+				pause(longTTL / 3)
+				if in.note != "" { // a time-out of Postgres's that was running runs for as much longer
 					s.admin(t, f).endSession(lost.Key())
 				}
 				next := w.take(t, 2*bound)

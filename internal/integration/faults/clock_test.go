@@ -80,11 +80,14 @@ type stall struct{ from, to time.Time }
 const tolerated = 4 * time.Millisecond
 
 // watchMachine starts a sentinel that watches until the test ends.
-func watchMachine(t testing.TB) *sentinel {
+func watchMachine(t testing.TB) *sentinel { return watchUntil(t, t.Context()) }
+
+// watchUntil starts a sentinel that watches until ctx ends, which must be with the test.
+func watchUntil(t testing.TB, ctx context.Context) *sentinel {
 	s := &sentinel{}
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
-		for last := time.Now(); t.Context().Err() == nil; {
+		for last := time.Now(); ctx.Err() == nil; {
 			pause(time.Millisecond)
 			now := time.Now()
 			if now.Sub(last) > time.Millisecond+tolerated {

@@ -40,7 +40,7 @@ func newHandOffs(t *testing.T, ttl time.Duration, holders []distlock.Locker, nex
 	h := &handOffs{t: t}
 	waiter := next(distlock.WithTrace(tellHeld(&h.told)))
 	for i, first := range holders {
-		r := &round{lease: acquire(t, first, fmt.Sprintf("%s-%d", keyOf(t), i))}
+		r := &round{lease: insist(t, first, fmt.Sprintf("%s-%d", keyOf(t), i))}
 		h.rounds = append(h.rounds, r)
 		r.context = r.lease.Context(t.Context()).Done()
 		h.running.Go(func() { r.watch(t) })
@@ -50,7 +50,7 @@ func newHandOffs(t *testing.T, ttl time.Duration, holders []distlock.Locker, nex
 	eventually(t, bound, "all wait", func() bool {
 		return !slices.ContainsFunc(h.rounds, func(r *round) bool {
 			_, told := h.told.Load(r.lease.Key())
-			return !told
+			return !told && !isClosed(r.context) // which a stall of the machine has ended
 		})
 	})
 	return h
@@ -136,7 +136,7 @@ func (r *round) check(machine *sentinel) error {
 }
 
 // waitFor has a client of its own wait for key, through outages too, and returns when it
-// has been told that the key is held.
+// has been told that the key is held, or has it, as a stall has ended the holder's lease.
 func waitFor(t *testing.T, s *service, addrs []string, key string) *waiting {
 	t.Helper()
 	var told sync.Map
@@ -151,9 +151,9 @@ func waitFor(t *testing.T, s *service, addrs []string, key string) *waiting {
 			}
 		}
 	}()
-	eventually(t, bound, "it is told that the key is held", func() bool {
+	eventually(t, 2*bound, "it is told that the key is held", func() bool {
 		_, held := told.Load(key)
-		return held
+		return held || len(w.result) > 0
 	})
 	return w
 }

@@ -55,7 +55,7 @@ func TestDeletedLock(t *testing.T) {
 	t.Parallel()
 	forBackends(t, lockDeleted, func(t *testing.T, s *service, c cell) {
 		f := s.healthy(t)
-		old := acquire(t, s.locks(t, f.addrs()), keyOf(t))
+		old := insist(t, s.locks(t, f.addrs()), keyOf(t))
 		s.admin(t, f).deleteLock(old.Key())
 		replaced(t, s, f, c, old)
 	})
@@ -68,9 +68,9 @@ func TestDeletedCounter(t *testing.T) {
 		f := s.healthy(t)
 		locks := s.locks(t, f.addrs())
 		for range 3 {
-			release(t, acquire(t, locks, keyOf(t)))
+			release(t, insist(t, locks, keyOf(t)))
 		}
-		old := acquire(t, locks, keyOf(t))
+		old := insist(t, locks, keyOf(t))
 		s.admin(t, f).deleteCounter(old.Key())
 		if c.holds == kept { // it holds the lock all the same
 			staysHeld(t, s, f, old)
@@ -86,7 +86,7 @@ func TestEndedSession(t *testing.T) {
 	t.Parallel()
 	forBackends(t, sessionEnded, func(t *testing.T, s *service, c cell) {
 		f := s.healthy(t)
-		old := acquire(t, s.locks(t, f.addrs()), keyOf(t))
+		old := insist(t, s.locks(t, f.addrs()), keyOf(t))
 		s.admin(t, f).endSession(old.Key())
 		replaced(t, s, f, c, old)
 		eventually(t, bound, "the holder is told", func() bool { return isClosed(old.Done()) })

@@ -34,7 +34,7 @@ func TestReleaseDeliveredLateSparesTheNewerLease(t *testing.T) {
 			if !own {
 				locks = locksAt(t, w.server.Addr())
 			}
-			next := acquire(t, locks, t.Name())
+			next := insist(t, locks, t.Name())
 			before := w.value(t.Name())
 			w.restore()
 			err := <-result
@@ -64,12 +64,12 @@ func TestRequestsDeliveredLateTouchNoOther(t *testing.T) {
 			forBackends(t, c.fault, func(t *testing.T, s *service, _ cell) {
 				f := s.healthy(t)
 				link := f.link(t)
-				old := acquire(t, s.locks(t, link.addrs(), distlock.WithTTL(shortTTL)), keyOf(t))
+				old := insist(t, s.locks(t, link.addrs(), distlock.WithTTL(shortTTL)), keyOf(t))
 				link.set(proxy.Hold, proxy.Pass)
 				before := link.pending()
 				go c.send(old) // ends with its own bound
 				eventually(t, bound, "a request is on its way", func() bool { return link.pending() > before })
-				next := acquire(t, s.locks(t, f.addrs()), old.Key())
+				next := insist(t, s.locks(t, f.addrs()), old.Key())
 				link.set(proxy.Pass, proxy.Pass)
 				throughout(t, time.Second, "the next lease lives on", next.Valid)
 				staysHeld(t, s, f, next)

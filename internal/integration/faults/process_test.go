@@ -88,7 +88,12 @@ func acquireInProcess(waits func()) (*distlock.Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return locks.Acquire(context.Background(), os.Getenv(keyEnv))
+	for end := time.Now().Add(bound); ; pause(10 * time.Millisecond) { // a machine that stalls leaves calls without an answer
+		l, err := locks.Acquire(context.Background(), os.Getenv(keyEnv))
+		if err == nil || time.Now().After(end) {
+			return l, err
+		}
+	}
 }
 
 func complain(err error) int {

@@ -46,7 +46,7 @@ func stopHolder(t *testing.T, s *service, key string, after time.Duration) bool 
 	pause(after) // it has been renewed meanwhile
 	p.signal(t, syscall.SIGSTOP)
 	begin := time.Now()
-	next := acquire(t, s.locks(t, f.addrs()), key)
+	next := insist(t, s.locks(t, f.addrs()), key)
 	in := time.Now()
 	pause(time.Until(begin.Add(2 * shortTTL)))
 	p.signal(t, syscall.SIGCONT)
@@ -119,13 +119,13 @@ func TestStoppedWaiterIsNotGrantedInVain(t *testing.T) {
 	t.Parallel()
 	forBackends(t, waiterStopped, func(t *testing.T, s *service, _ cell) {
 		f, key := s.healthy(t), keyOf(t)
-		first := acquire(t, s.locks(t, f.addrs()), key)
+		first := insist(t, s.locks(t, f.addrs()), key)
 		p := processOf(t, s, f.addrs(), key, waitEnv+"=1")
 		p.read(t)
 		pause(shortTTL / 4) // it stands in the queue now, where there is one
 		p.signal(t, syscall.SIGSTOP)
 		release(t, first)
-		next := acquire(t, s.locks(t, f.addrs()), key)
+		next := insist(t, s.locks(t, f.addrs()), key)
 		pause(2 * shortTTL)
 		p.signal(t, syscall.SIGCONT)
 		throughout(t, shortTTL, "only the other has the key", func() bool { return len(p.lines) == 0 && next.Valid() })
@@ -147,7 +147,7 @@ func TestReleaseLetsTheNextIn(t *testing.T) {
 			f, machine := s.healthy(t), watchMachine(t)
 			locks := s.locks(t, f.addrs())
 			for i := range 10 {
-				l := acquire(t, locks, fmt.Sprintf("%s-%d", keyOf(t), i))
+				l := insist(t, locks, fmt.Sprintf("%s-%d", keyOf(t), i))
 				w := waitFor(t, s, f.addrs(), l.Key())
 				begin := time.Now()
 				release(t, l)

@@ -77,7 +77,7 @@ func etcdOn(t testing.TB, cli *clientv3.Client, opts ...distlock.Option) *distlo
 func etcdLocks(t testing.TB, endpoints []string, opts ...distlock.Option) *distlock.Client {
 	t.Helper()
 	c := etcdOn(t, etcdDial(t, endpoints...), opts...)
-	release(t, acquire(t, c, fmt.Sprintf("%s-warm-%p", t.Name(), c)))
+	release(t, insist(t, c, fmt.Sprintf("%s-warm-%p", t.Name(), c)))
 	return c
 }
 

@@ -64,6 +64,13 @@ bench: bin/withservers ## measure on real servers, beside locks written by hand
 soak: ## run workers and a nemesis on real servers of all backends, for SOAK (10m) in all
 	go -C $(INTEGRATION) test -race -count 1 -timeout 0 -v ./soak -soak $(SOAK)
 
+# What docs/faults.md holds after its first lines.
+.PHONY: faults
+faults: ## print what each fault does to each backend, with a test behind each cell, and figures
+	@mkdir -p bin
+	go -C $(INTEGRATION) test -count 1 -timeout 0 ./faults -rounds 100 -report $(CURDIR)/bin/faults.md
+	@cat bin/faults.md
+
 .PHONY: example-invoices
 example-invoices: bin/withservers ## bill 10,000 accounts with 20 workers, on a real Redis, and on etcd and Postgres
 	@bin/withservers -servers redis,etcd,postgres -- sh -c 'go run ./examples/invoices \

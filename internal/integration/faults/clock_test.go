@@ -80,11 +80,14 @@ type stall struct{ from, to time.Time }
 const tolerated = 4 * time.Millisecond
 
 // watchMachine starts a sentinel that watches until the test ends.
-func watchMachine(t testing.TB) *sentinel {
+func watchMachine(t testing.TB) *sentinel { return watchUntil(t, t.Context()) }
+
+// watchUntil starts a sentinel that watches until ctx ends, which must be with the test.
+func watchUntil(t testing.TB, ctx context.Context) *sentinel {
 	s := &sentinel{}
 	var watcher sync.WaitGroup
 	watcher.Go(func() {
-		for last := time.Now(); t.Context().Err() == nil; {
+		for last := time.Now(); ctx.Err() == nil; {
 			pause(time.Millisecond)
 			now := time.Now()
 			if now.Sub(last) > time.Millisecond+tolerated {
@@ -106,4 +109,16 @@ func (s *sentinel) stalled(from, to time.Time) bool {
 	return slices.ContainsFunc(s.stalls, func(x stall) bool {
 		return x.from.Before(to) && x.to.After(from)
 	})
+}
+
+// stalledFor returns for how long the machine stalled between from and to.
+func (s *sentinel) stalledFor(from, to time.Time) (total time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.stalls {
+		if x.from.Before(to) && x.to.After(from) {
+			total += x.to.Sub(x.from)
+		}
+	}
+	return total
 }

@@ -22,6 +22,7 @@ func shiftClock(t *testing.T, s *servers.Server, d time.Duration) {
 // clock; what is promised is that the resource keeps the older one out.
 func TestClockSetForwardIsFencedOff(t *testing.T) {
 	t.Parallel()
+	covers(t, "redis", clockForward)
 	const ttl = 6 * time.Second
 	s := servers.Start(t, servers.Redis.WithClock())
 	old := acquire(t, locksAt(t, s.Addr(), distlock.WithTTL(ttl)), "step")
@@ -43,6 +44,7 @@ func TestClockSetForwardIsFencedOff(t *testing.T) {
 // or for ever.
 func TestClockSetBackKeepsALockForAsLong(t *testing.T) {
 	t.Parallel()
+	covers(t, "redis", clockBack)
 	const ttl = time.Second
 	s := servers.Start(t, servers.Redis.WithClock())
 	locks, link := locksAt(t, s.Addr()), s.Proxy(t)
@@ -91,3 +93,44 @@ func TestTokensGrowWhateverTheClockDoes(t *testing.T) {
 		}
 	}
 }
+
+// Stands for: sessions that are expired by a clock which is stepped, so that a step forward
+// takes all locks away.
+func TestSteppedClock(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fault fault
+		by    time.Duration
+	}{{clockForward, time.Hour}, {clockBack, -time.Hour}} {
+		t.Run(string(c.fault), func(t *testing.T) {
+			t.Parallel()
+			forBackends(t, c.fault, func(t *testing.T, s *service, in cell) {
+				f := fleet{servers.Start(t, steppedSpecs[s.name].WithClock())}
+				link := f.link(t)
+				ttl := distlock.WithTTL(longTTL * 2 / 3)
+				held := insist(t, s.locks(t, f.addrs(), ttl), keyOf(t)+"-held")
+				lost := insist(t, s.locks(t, link.addrs(), ttl), keyOf(t))
+				w := waitFor(t, s, f.addrs(), lost.Key())
+				link.set(proxy.Swallow, proxy.Swallow)
+				shiftClock(t, f[0], c.by)
+				throughout(t, longTTL/3, "a lease that is renewed lives on", held.Valid)
+				staysHeld(t, s, f, held)
+				<-lost.Done()
+				pause(longTTL / 3)
+				if in.note != "" { // a time-out of Postgres's that was running runs for as much longer
+					s.admin(t, f).endSession(lost.Key())
+				}
+				next := w.take(t, 2*bound)
+				in.judge(t, lost, next, time.Now())
+				release(t, next)
+				release(t, held)
+				again := acquire(t, s.locks(t, f.addrs()), held.Key())
+				checkFence(t, held.Key(), held.Token(), again.Token())
+				release(t, again)
+			})
+		})
+	}
+}
+
+// steppedSpecs are the servers whose clocks are stepped there.
+var steppedSpecs = map[string]servers.Spec{"zookeeper": servers.ZooKeeper, "postgres": servers.Postgres}

@@ -18,15 +18,6 @@ var healthyConsul = sync.OnceValues(func() (*servers.Server, error) {
 	return servers.Consul.Launch(context.Background())
 })
 
-func healthyConsulServer(t testing.TB) *servers.Server {
-	t.Helper()
-	s, err := healthyConsul()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // consulAt returns a client of the agent at addr, with an ACL token if one is given.
 func consulAt(t testing.TB, addr string, token ...string) *api.Client {
 	t.Helper()

@@ -16,13 +16,17 @@ func TestConsulLeaseOutlivesAnElection(t *testing.T) {
 	e := servers.Start(t, servers.ConsulTrio)
 	for _, c := range []struct {
 		name     string
+		fault    fault
 		cut, end change
 	}{
-		{"killed", killMember, startMember},
-		{"paused", pauseMember, resumeMember},
-		{"cut off", (*servers.Member).CutOff, (*servers.Member).Heal},
+		{"killed", leaderKilled, killMember, startMember},
+		{"paused", leaderPaused, pauseMember, resumeMember},
+		{"cut off", "", (*servers.Member).CutOff, (*servers.Member).Heal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.fault != "" {
+				covers(t, "consul", c.fault)
+			}
 			leader, others := consulRoles(t, e)
 			holder := consulLocks(t, others[0].Addr(), distlock.WithTTL(ttl))
 			other := consulLocks(t, others[1].Addr(), distlock.WithTTL(ttl))
@@ -77,6 +81,7 @@ func TestConsulLeaseOutlivesARestartOfAllServers(t *testing.T) {
 // nodes' sessions when they come back. What keeps the next holder out is the lock-delay.
 func TestConsulLockDelayCoversACrashOfAllServers(t *testing.T) {
 	t.Parallel()
+	covers(t, "consul", serverRestarted)
 	const ttl, delay = 10 * time.Second, 12 * time.Second
 	e := servers.Start(t, servers.ConsulTrio)
 	holder := consulLocks(t, e.Members[0].Addr(), distlock.WithTTL(ttl), distlock.WithLockDelay(delay))

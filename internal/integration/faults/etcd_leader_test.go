@@ -21,14 +21,18 @@ func TestEtcdLeaderIsLostAndComesBack(t *testing.T) {
 	last := distlock.Token(0)
 	for _, c := range []struct {
 		name      string
+		fault     fault
 		out, back func(*servers.Member, context.Context) error
 	}{
-		{"stopped", (*servers.Member).Stop, (*servers.Member).Start},
-		{"killed", (*servers.Member).Kill, (*servers.Member).Start},
-		{"paused", (*servers.Member).Pause, (*servers.Member).Resume},
-		{"cut off", (*servers.Member).CutOff, (*servers.Member).Heal},
+		{"stopped", "", (*servers.Member).Stop, (*servers.Member).Start},
+		{"killed", leaderKilled, (*servers.Member).Kill, (*servers.Member).Start},
+		{"paused", leaderPaused, (*servers.Member).Pause, (*servers.Member).Resume},
+		{"cut off", "", (*servers.Member).CutOff, (*servers.Member).Heal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.fault != "" {
+				covers(t, "etcd", c.fault)
+			}
 			leader, _ := etcdLeader(t, e)
 			holder := etcdLocks(t, e.Addrs(), distlock.WithTTL(ttl))
 			waiter := etcdLocks(t, e.Addrs(), distlock.WithTTL(ttl))
@@ -75,6 +79,9 @@ func TestEtcdMemberIsCutOffWithItsClients(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if leads {
+				covers(t, "etcd", leaderCutOff)
+			}
 			e := servers.Start(t, servers.EtcdTrio)
 			m, others := etcdLeader(t, e)
 			if !leads {
@@ -85,8 +92,10 @@ func TestEtcdMemberIsCutOffWithItsClients(t *testing.T) {
 			for i := range holders {
 				holders[i] = etcdLocks(t, []string{m.Addr()}, distlock.WithTTL(ttl))
 			}
-			next := etcdLocks(t, rest, distlock.WithTTL(ttl))
-			cutOff(t, ttl, holders, next, func() { servers.Do(t, m.CutOff) })
+			machine := watchMachine(t)
+			h := newHandOffs(t, ttl, holders, func(o distlock.Option) *distlock.Client { return etcdLocks(t, rest, o) })
+			servers.Do(t, m.CutOff)
+			h.check(machine)
 			if _, err := holders[0].TryAcquire(within(t, time.Second), "beside"); err == nil {
 				t.Error("a member that is cut off grants a lock")
 			}

@@ -107,21 +107,6 @@ func etcdDelete(t testing.TB, cli *clientv3.Client, prefix string) {
 	}
 }
 
-// Stands for: a holder whose packets are dropped silently goes on working beside its
-// successor, as its client waits for an answer before it looks at the clock.
-func TestEtcdCutOffHolderEndsBeforeTheNextBegins(t *testing.T) {
-	t.Parallel()
-	const ttl = 2 * time.Second
-	s := healthyEtcd(t)
-	link := s.Proxy(t)
-	holders := make([]distlock.Locker, 20) // each with a session of its own
-	for i := range holders {
-		holders[i] = etcdLocks(t, []string{link.Addr()}, distlock.WithTTL(ttl))
-	}
-	next := etcdLocks(t, s.Addrs(), distlock.WithTTL(ttl))
-	cutOff(t, ttl, holders, next, func() { link.Set(proxy.Swallow, proxy.Swallow) })
-}
-
 // Stands for: a lock that is granted to a waiter whose own lease had expired while it
 // was cut off.
 func TestEtcdWaiterWhoseLeaseHasExpiredIsNotGranted(t *testing.T) {

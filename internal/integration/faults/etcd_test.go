@@ -34,11 +34,20 @@ func healthyEtcd(t testing.TB) *servers.Server {
 	return s
 }
 
-// etcdDial returns a client that tries again soon what could not be reached, closed at
-// the end of the test.
+// etcdDial returns a client, closed at the end of the test.
 func etcdDial(t testing.TB, endpoints ...string) *clientv3.Client {
 	t.Helper()
-	cli, err := clientv3.New(clientv3.Config{
+	cli, err := etcdConnect(endpoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cli.Close() })
+	return cli
+}
+
+// etcdConnect returns a client that tries again soon what could not be reached.
+func etcdConnect(endpoints []string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{
 		Endpoints:            endpoints,
 		DialKeepAliveTime:    10 * time.Second, // the least that gRPC takes
 		DialKeepAliveTimeout: time.Second,
@@ -47,11 +56,6 @@ func etcdDial(t testing.TB, endpoints ...string) *clientv3.Client {
 			MinConnectTimeout: time.Second,
 		})},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cli.Close() })
-	return cli
 }
 
 // etcdOn returns a lock client on cli, closed at the end of the test.
@@ -73,7 +77,7 @@ func etcdOn(t testing.TB, cli *clientv3.Client, opts ...distlock.Option) *distlo
 func etcdLocks(t testing.TB, endpoints []string, opts ...distlock.Option) *distlock.Client {
 	t.Helper()
 	c := etcdOn(t, etcdDial(t, endpoints...), opts...)
-	release(t, acquire(t, c, fmt.Sprintf("%s-warm-%p", t.Name(), c)))
+	release(t, insist(t, c, fmt.Sprintf("%s-warm-%p", t.Name(), c)))
 	return c
 }
 

@@ -18,6 +18,7 @@ import (
 // larger, so that the resource keeps the older holder out.
 func TestUnreplicatedGrantIsFencedOff(t *testing.T) {
 	t.Parallel()
+	covers(t, "redis", asyncFailover)
 	p := servers.Start(t, servers.PairSpec{Of: servers.Redis})
 	const ttl = 5 * time.Second
 	for range 5 { // the replica knows a counter, though not the last one

@@ -1,51 +1,13 @@
 package faults_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/integration/proxy"
 )
-
-// Stands for: an extension that reached the server late revived a lock that had expired
-// and that another had held in between.
-func TestRenewalDeliveredAfterTheDeadlineRevivesNothing(t *testing.T) {
-	t.Parallel()
-	const ttl = 2 * time.Second
-	for _, c := range []struct {
-		name string
-		next bool // whether there is a next holder when it is delivered
-	}{
-		{"at the deadline", false},
-		{"to the next holder", true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			w := newWire(t, distlock.WithTTL(ttl))
-			l := acquire(t, w.locks, t.Name())
-			w.link.Set(proxy.Hold, proxy.Pass)
-			eventually(t, ttl, "a renewal is on its way", func() bool { return w.link.Stats().Requests.Pending() > 0 })
-			<-l.Done()
-			var next *distlock.Lease
-			if c.next {
-				next = acquire(t, locksAt(t, w.server.Addr()), t.Name())
-			}
-			before := w.value(t.Name())
-			w.restore()
-			eventually(t, bound, "what was held has arrived", func() bool { return w.link.Stats().Requests.Pending() == 0 })
-			if !c.next {
-				eventually(t, time.Second, "nothing of it is left", func() bool { return w.value(t.Name()) == "" })
-			} else {
-				throughout(t, time.Second, "the next lease is as it was", func() bool { return w.value(t.Name()) == before })
-				release(t, next)
-			}
-			if err := l.Err(); l.Valid() || err == nil {
-				t.Errorf("got %v, want a lease that stays lost", err)
-			}
-		})
-	}
-}
 
 // Stands for: the delete of an old unlock was delivered late, when the same owner or
 // another had locked again, and took the newer lock away.
@@ -72,7 +34,7 @@ func TestReleaseDeliveredLateSparesTheNewerLease(t *testing.T) {
 			if !own {
 				locks = locksAt(t, w.server.Addr())
 			}
-			next := acquire(t, locks, t.Name())
+			next := insist(t, locks, t.Name())
 			before := w.value(t.Name())
 			w.restore()
 			err := <-result
@@ -82,6 +44,41 @@ func TestReleaseDeliveredLateSparesTheNewerLease(t *testing.T) {
 			}
 			t.Logf("the old release: %v", err)
 			release(t, next)
+		})
+	}
+}
+
+// Stands for: an extension that reached the server late revived a lock that had expired
+// and that another had; or a late delete took the next one's lock away.
+func TestRequestsDeliveredLateTouchNoOther(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		fault fault
+		send  func(*distlock.Lease)
+	}{
+		{renewalLate, func(*distlock.Lease) {}},
+		{releaseLate, func(l *distlock.Lease) { _ = l.Release(context.Background()) }},
+	} {
+		t.Run(string(c.fault), func(t *testing.T) {
+			t.Parallel()
+			forBackends(t, c.fault, func(t *testing.T, s *service, _ cell) {
+				f := s.healthy(t)
+				link := f.link(t)
+				old := insist(t, s.locks(t, link.addrs(), distlock.WithTTL(shortTTL)), keyOf(t))
+				link.set(proxy.Hold, proxy.Pass)
+				before := link.pending()
+				go c.send(old) // ends with its own bound
+				eventually(t, bound, "a request is on its way", func() bool { return link.pending() > before })
+				next := insist(t, s.locks(t, f.addrs()), old.Key())
+				link.set(proxy.Pass, proxy.Pass)
+				throughout(t, time.Second, "the next lease lives on", next.Valid)
+				staysHeld(t, s, f, next)
+				if err := old.Err(); old.Valid() || err == nil {
+					t.Errorf("got %v, want a lease that stays lost", err)
+				}
+				checkFence(t, old.Key(), old.Token(), next.Token())
+				release(t, next)
+			})
 		})
 	}
 }

@@ -20,14 +20,14 @@ func TestMain(m *testing.M) {
 	if os.Getenv(nodesEnv) != "" {
 		os.Exit(acquireForParent())
 	}
-	if os.Getenv(holderEnv) != "" {
-		os.Exit(holdForParent())
+	if os.Getenv(backendEnv) != "" {
+		os.Exit(runForParent())
 	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", strconv.Itoa(max(parallel, runtime.GOMAXPROCS(0)))); err != nil {
 		panic(err)
 	}
-	code := m.Run()
+	code := max(m.Run(), conclude())
 	if _, err := servers.RemoveOwn(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1

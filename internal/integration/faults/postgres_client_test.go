@@ -132,5 +132,6 @@ func pgTerminate(t testing.TB, pool *pgxpool.Pool, key string) {
 	}
 }
 
-func isLost(err error) bool { return errors.Is(err, distlock.ErrLost) }
-func isHeld(err error) bool { return errors.Is(err, distlock.ErrHeld) }
+func isLost(err error) bool     { return errors.Is(err, distlock.ErrLost) }
+func isHeld(err error) bool     { return errors.Is(err, distlock.ErrHeld) }
+func isReleased(err error) bool { return errors.Is(err, distlock.ErrReleased) }

@@ -3,7 +3,6 @@ package faults_test
 import (
 	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -67,72 +66,6 @@ func TestDatabaseRestart(t *testing.T) {
 		}
 		release(t, next)
 	}
-}
-
-// Stands for: a holder whose packets are dropped silently keeps its lock for hours, as the
-// server waits for its TCP; or goes on beside the next one. Here the server throws it out
-// after one TTL, and by then it knows.
-func TestServerThrowsOutTheCutOff(t *testing.T) {
-	t.Parallel()
-	const (
-		clients = 12
-		rounds  = 4 // of each
-		ttl     = 2 * time.Second
-	)
-	s := healthyDatabase(t)
-	link := s.Proxy(t)
-	next := pgLocks(t, s.Addr(), distlock.WithTTL(ttl))
-	machine := watchMachine(t)
-	var all []*round
-	var running sync.WaitGroup
-	for i := range clients {
-		first := pgLocks(t, link.Addr(), distlock.WithTTL(ttl))
-		for j := range rounds {
-			r := &round{lease: acquire(t, first, fmt.Sprintf("%s-%d-%d", t.Name(), i, j))}
-			all = append(all, r)
-			r.context = r.lease.Context(t.Context()).Done()
-			running.Go(func() { <-r.context; r.done = time.Now() })
-			running.Go(func() { r.follow(t, next) })
-		}
-		pause(ttl / 3 / clients) // so that each is at another point of its renewal when the cut comes
-	}
-	link.Set(proxy.Swallow, proxy.Swallow)
-	running.Wait()
-	var gap durations
-	excused := 0
-	for i, r := range all {
-		if err := r.check(machine); err == errStalled {
-			excused++
-		} else if err != nil {
-			t.Errorf("round %d: %v", i, err)
-		}
-		gap = append(gap, r.in.Sub(r.deadline))
-	}
-	t.Logf("next holder after Deadline: %v; %d of %d rounds not judged by Done", gap, excused, len(all))
-	if excused > len(all)/2 {
-		t.Errorf("the machine stalled in %d of %d rounds: too many to say anything", excused, len(all))
-	}
-}
-
-// Stands for: a server that was frozen frees nothing, and when it goes on lets a holder
-// go on that should have ended.
-func TestFrozenDatabase(t *testing.T) {
-	t.Parallel()
-	s := servers.Start(t, servers.Postgres)
-	const ttl = 2 * time.Second
-	first, other := pgLocks(t, s.Addr(), distlock.WithTTL(ttl)), pgWaits(t, s.Addr(), distlock.WithTTL(ttl))
-	l := acquire(t, first, "frozen")
-	w := await(t, other.Client, "frozen")
-	other.await(t)
-	servers.Do(t, s.Pause)
-	eventually(t, 2*ttl, "the holder ends by itself", func() bool { return isClosed(l.Done()) })
-	pause(ttl)
-	servers.Do(t, s.Resume)
-	w.gets(t, bound)
-	if l.Valid() || !isLost(l.Err()) {
-		t.Errorf("got %v, want a lease that stays lost", l.Err())
-	}
-	release(t, acquire(t, first, "frozen"))
 }
 
 // Stands for: a renewal was carried out and its answer came late, and the lease was

@@ -74,6 +74,7 @@ func farAhead(t *testing.T, locks *distlock.Client, addr, key string) {
 // granted while it was cut off was handed to nobody.
 func TestSynchronousStandbyTakesOver(t *testing.T) {
 	t.Parallel()
+	covers(t, "postgres", syncFailover)
 	s := servers.Start(t, servers.StandbySpec{Sync: true})
 	locks := pgLocks(t, s.Primary.Addr(), distlock.WithTTL(5*time.Second))
 	farAhead(t, locks, s.Primary.Addr(), "sync")
@@ -99,6 +100,7 @@ func TestSynchronousStandbyTakesOver(t *testing.T) {
 // unless it is declared that there is none. The clock of the server makes up for it.
 func TestAsynchronousStandbyTakesOver(t *testing.T) {
 	t.Parallel()
+	covers(t, "postgres", asyncFailover)
 	s := servers.Start(t, servers.StandbySpec{})
 	locks := pgLocks(t, s.Primary.Addr(), distlock.WithTTL(5*time.Second))
 	release(t, acquire(t, locks, "clock"))

@@ -19,6 +19,8 @@ var steps = []time.Duration{time.Hour, -time.Hour, 0, 10 * time.Second, -30 * ti
 // back.
 func TestRedlockClockOfOneNodeSteps(t *testing.T) {
 	t.Parallel()
+	covers(t, "redlock", clockForward)
+	covers(t, "redlock", clockBack)
 	m := masters(t, servers.Redis.WithClock())
 	nodes := dialAll(t, m)
 	for _, fenced := range []bool{false, true} {

@@ -67,6 +67,7 @@ func TestRedlockLostMajorityIsNotRepaired(t *testing.T) {
 // holder still holds.
 func TestRedlockRestartDelayKeepsTheEmptyOut(t *testing.T) {
 	t.Parallel()
+	covers(t, "redlock", memberLost)
 	losses := map[string]func(*servers.Server, context.Context) error{
 		"restart": (*servers.Server).StartEmpty,
 		"FLUSHALL": func(s *servers.Server, ctx context.Context) error {

@@ -1,12 +1,10 @@
 package faults_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -23,11 +21,8 @@ import (
 // can be stopped when a majority has answered and nobody has seen it yet.
 const nodesEnv = "DISTLOCK_FAULTS_NODES"
 
-// A late is what such a process came to.
-type late struct {
-	Err   string
-	Valid bool
-}
+// heldTTL is that of its lease.
+const heldTTL = time.Second
 
 // stopHere is a hook of go-redis that keeps the answers to the grants back, from the
 // one that makes the majority, until the process has been stopped for longer than TTL.
@@ -52,8 +47,8 @@ func (s *stopHere) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis
 	return next
 }
 
-// acquireForParent is the process. It prints a line once the majority has answered, and
-// a late when it goes on after the stop.
+// acquireForParent is the process. It prints a report once the majority has answered, and
+// another when it goes on after the stop.
 func acquireForParent() int {
 	hook := &stopHere{stopped: make(chan struct{})}
 	var nodes []goredis.UniversalClient
@@ -78,10 +73,8 @@ func acquireForParent() int {
 		close(hook.stopped)
 	}()
 	l, err := locks.TryAcquire(context.Background(), os.Getenv(keyEnv))
-	var seen late
-	if err != nil {
-		seen.Err = err.Error()
-	} else {
+	var seen report
+	if err == nil {
 		seen.Valid = l.Valid()
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(seen); err != nil {
@@ -95,50 +88,20 @@ func acquireForParent() int {
 func TestRedlockStoppedBeforeValidityIsMeasured(t *testing.T) {
 	t.Parallel()
 	m := masters(t, servers.Redis)
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), nodesEnv+"="+strings.Join(m.Addrs(), ","), keyEnv+"=k")
-	lines := startProcess(t, cmd)
-	readLine(t, lines, &struct{}{})
+	p := startProcess(t, nodesEnv+"="+strings.Join(m.Addrs(), ","), keyEnv+"=k")
+	p.read(t)
 	if n := having(t, dialAll(t, m), "k"); n < 3 {
 		t.Fatalf("%d nodes have the key, want a majority", n)
 	}
-	signal(t, cmd, syscall.SIGSTOP)
+	p.signal(t, syscall.SIGSTOP)
 	next := acquire(t, locksOver(t, m, redlock.Options{}, distlock.WithTTL(bound)), "k")
 	pause(2 * heldTTL)
-	signal(t, cmd, syscall.SIGCONT)
-	var seen late
-	readLine(t, lines, &seen)
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
+	p.signal(t, syscall.SIGCONT)
+	seen := p.read(t)
+	p.end(t)
 	t.Logf("%+v", seen)
 	if seen.Valid || !next.Valid() {
 		t.Errorf("got %+v while the next holder has the key, want no valid lease", seen)
 	}
 	release(t, next)
-}
-
-// startProcess starts cmd and returns the lines that it prints.
-func startProcess(t *testing.T, cmd *exec.Cmd) *bufio.Scanner {
-	t.Helper()
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bufio.NewScanner(out)
-}
-
-// readLine decodes the next line into v.
-func readLine(t *testing.T, lines *bufio.Scanner, v any) {
-	t.Helper()
-	if !lines.Scan() {
-		t.Fatalf("the process ended: %v", lines.Err())
-	}
-	if err := json.Unmarshal(lines.Bytes(), v); err != nil {
-		t.Fatal(err)
-	}
 }

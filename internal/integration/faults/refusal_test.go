@@ -38,6 +38,9 @@ func TestServersOwnRefusalIsTold(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// Not parallel: it is the one server's state.
+			if c.says == "OOM" {
+				covers(t, "redis", memoryFull)
+			}
 			do(t, rdb, c.prepare...)
 			before := dump(t, rdb)
 			checkRefused(t, locksAt(t, s.Addr()), "refused", c.says)

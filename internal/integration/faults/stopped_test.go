@@ -1,172 +1,69 @@
 package faults_test
 
 import (
-	"bufio"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
-	pglock "github.com/distlock-go/distlock/postgres"
-	redislock "github.com/distlock-go/distlock/redis"
-	"github.com/jackc/pgx/v5/pgxpool"
-	goredis "github.com/redis/go-redis/v9"
 )
-
-// holderEnv, set to a server's address or a database's URL, makes the test binary a holder of heldKey
-// instead: a process that its parent can stop.
-const (
-	holderEnv = "DISTLOCK_FAULTS_HOLDER"
-	keyEnv    = "DISTLOCK_FAULTS_KEY"
-	heldTTL   = time.Second
-)
-
-// An awakening is what a holder that was stopped saw first when it went on.
-type awakening struct {
-	Token   distlock.Token
-	Valid   bool          // the lease's Valid, the very first instruction
-	Context string        // its context's Err
-	Cause   string        // and Cause
-	Lost    bool          // whether Err matches ErrLost
-	Release string        // of Release, which must not touch the next holder's
-	Gap     time.Duration // how long it was stopped
-}
-
-// holdForParent is the holder's process. It prints the token once it holds the key, and
-// an awakening after it was stopped for longer than the TTL.
-func holdForParent() int {
-	b, err := holderBackend(os.Getenv(holderEnv))
-	if err != nil {
-		return complain(err)
-	}
-	locks, err := distlock.New(b, distlock.WithTTL(heldTTL))
-	if err != nil {
-		return complain(err)
-	}
-	l, err := locks.Acquire(context.Background(), os.Getenv(keyEnv))
-	if err != nil {
-		return complain(err)
-	}
-	ctx := l.Context(context.Background())
-	out := json.NewEncoder(os.Stdout)
-	_ = out.Encode(awakening{Token: l.Token()})
-	seen := awaken(l, ctx)
-	if err := l.Release(context.Background()); err != nil {
-		seen.Release = err.Error()
-	}
-	if err := out.Encode(seen); err != nil {
-		return complain(err)
-	}
-	return 0
-}
-
-// holderBackend returns the backend for a value of holderEnv.
-func holderBackend(at string) (distlock.Backend, error) {
-	if strings.HasPrefix(at, "postgres:") {
-		pool, err := pgxpool.New(context.Background(), at)
-		return pglock.New(pool, pgOptions), err
-	}
-	return redislock.New(goredis.NewClient(&goredis.Options{Addr: at}), nil), nil
-}
-
-func complain(err error) int {
-	fmt.Fprintln(os.Stderr, err)
-	return 1
-}
-
-// awaken spins, so that it is this goroutine that runs at the moment of the stop, and
-// sees by the clock that there was one. What comes right after that is the first
-// instruction of the holder's own. The library gets no chance to run a timer before:
-// the process has one thread for Go code.
-func awaken(l *distlock.Lease, ctx context.Context) awakening {
-	for last := time.Now(); ; {
-		now := time.Now()
-		if gap := now.Sub(last); gap > heldTTL {
-			seen := awakening{Valid: l.Valid(), Token: l.Token(), Gap: gap}
-			if err := ctx.Err(); err != nil {
-				seen.Context, seen.Cause = err.Error(), context.Cause(ctx).Error()
-			}
-			seen.Lost = errors.Is(l.Err(), distlock.ErrLost)
-			return seen
-		}
-		last = now
-	}
-}
 
 // Stands for: a holder that was stopped, or whose machine was, finds that it is still
-// the leader until its renewer has run, and writes beside the next one.
+// the leader until its renewer has run, and writes beside the next one; or keeps its lock
+// for hours.
 func TestStoppedHolderKnowsAtItsFirstInstruction(t *testing.T) {
 	t.Parallel()
-	s := healthyServer(t)
-	for i := range 3 { // stopped at other points of the renewal
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			key := t.Name()
-			cmd, lines := startHolder(t, s.Addr(), key)
-			held := readAwakening(t, lines)
-			pause(heldTTL/2 + time.Duration(i)*heldTTL/9) // it has been renewed meanwhile
-			signal(t, cmd, syscall.SIGSTOP)
-			begin := time.Now()
-			next := acquire(t, locksAt(t, s.Addr()), key)
-			free := time.Since(begin)
-			pause(2*heldTTL - free)
-			signal(t, cmd, syscall.SIGCONT)
-			seen := readAwakening(t, lines)
-			if err := cmd.Wait(); err != nil {
-				t.Error(err)
-			}
-			t.Logf("free after %v; %+v", free, seen)
-			if seen.Valid || seen.Context == "" || !seen.Lost || seen.Release == "" {
-				t.Errorf("got %+v, want a lease that is lost and a context that has ended", seen)
-			}
-			checkFence(t, key, held.Token, next.Token())
-			if v := value(t, dial(t, s.Addr()), lockName(key)); v == "" || !next.Valid() {
-				t.Error("the old holder took the next one's lock along")
-			}
-			release(t, next)
-		})
-	}
+	forBackends(t, holderStopped, func(t *testing.T, s *service, _ cell) {
+		for i := range 2 { // stopped at other points of the renewal
+			untilStruck(t, func(n int) bool {
+				return stopHolder(t, s, fmt.Sprintf("%s-%d-%d", keyOf(t), i, n), shortTTL/2+time.Duration(i)*shortTTL/6)
+			})
+		}
+	})
 }
 
-// startHolder starts the holder's process.
-func startHolder(t *testing.T, addr, key string) (*exec.Cmd, *bufio.Scanner) {
+// untilStruck tries again while the machine stalls so that a fault comes too late to harm
+// anybody, and ends the test if that goes on.
+func untilStruck(t *testing.T, try func(n int) bool) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), holderEnv+"="+addr, keyEnv+"="+key, "GOMAXPROCS=1")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
+	for n := range 5 {
+		if try(n) {
+			return
+		}
+		t.Log("it came too late")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return cmd, bufio.NewScanner(out)
+	t.Fatal("the machine stalls so that the fault comes too late every time")
 }
 
-func readAwakening(t *testing.T, lines *bufio.Scanner) (seen awakening) {
-	t.Helper()
-	if !lines.Scan() {
-		t.Fatalf("the holder ended: %v", lines.Err())
+// stopHolder stops a holder that has held key for a while, and checks that it knows when it
+// goes on. It returns false if the machine stalled so that the stop came too late.
+func stopHolder(t *testing.T, s *service, key string, after time.Duration) bool {
+	f, machine := s.healthy(t), watchMachine(t)
+	p := processOf(t, s, f.addrs(), key)
+	held := p.read(t)
+	pause(after) // it has been renewed meanwhile
+	p.signal(t, syscall.SIGSTOP)
+	begin := time.Now()
+	next := insist(t, s.locks(t, f.addrs()), key)
+	in := time.Now()
+	pause(time.Until(begin.Add(2 * shortTTL)))
+	p.signal(t, syscall.SIGCONT)
+	seen := p.read(t)
+	p.end(t)
+	if seen.Gap < shortTTL {
+		return false
 	}
-	if err := json.Unmarshal(lines.Bytes(), &seen); err != nil {
-		t.Fatal(err)
+	measured.takeOver(t, s.name, frozen, machine, begin, in)
+	t.Logf("free after %v; %+v", in.Sub(begin), seen)
+	if seen.Valid || seen.Context == "" || !seen.Lost || seen.Release == "" {
+		t.Errorf("got %+v, want a lease that is lost and a context that has ended", seen)
 	}
-	return seen
-}
-
-func signal(t *testing.T, cmd *exec.Cmd, s syscall.Signal) {
-	t.Helper()
-	if err := cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	checkFence(t, key, held.Token, next.Token())
+	staysHeld(t, s, f, next)
+	release(t, next)
+	return true
 }
 
 // checkFence checks that a resource that the next holder has used refuses the old one.
@@ -179,5 +76,85 @@ func checkFence(t *testing.T, key string, old, next distlock.Token) {
 	err := f.Do(key, old, func() error { t.Error("the old holder wrote"); return nil })
 	if !errors.Is(err, distlock.ErrStale) {
 		t.Errorf("got %v for token %v after %v, want ErrStale", err, old, next)
+	}
+}
+
+// Stands for: the lock of a process that was killed stays for ever, or until somebody
+// removes it by hand.
+func TestKilledHolderBlocksForOneLifetime(t *testing.T) {
+	t.Parallel()
+	forBackends(t, holderKilled, func(t *testing.T, s *service, _ cell) {
+		for i := range 3 { // killed at other points of the renewal
+			untilStruck(t, func(n int) bool {
+				return killHolder(t, s, fmt.Sprintf("%s-%d-%d", keyOf(t), i, n), time.Duration(i)*shortTTL/6)
+			})
+		}
+	})
+}
+
+// killHolder kills a holder that has held key for a while, and sees who gets it then. It
+// returns false if the machine stalled so that the lease had ended before.
+func killHolder(t *testing.T, s *service, key string, after time.Duration) bool {
+	f, machine := s.healthy(t), watchMachine(t)
+	p := processOf(t, s, f.addrs(), key)
+	held := p.read(t)
+	w := waitFor(t, s, f.addrs(), key)
+	pause(after)
+	struck := len(w.result) == 0
+	p.signal(t, syscall.SIGKILL)
+	begin := time.Now()
+	next := w.take(t, 2*bound)
+	if struck {
+		measured.takeOver(t, s.name, crashed, machine, begin, time.Now())
+	}
+	checkFence(t, key, held.Token, next.Token())
+	release(t, next)
+	_ = p.cmd.Wait() // which tells that it was killed
+	return struck
+}
+
+// Stands for: a waiter that was stopped finds itself granted when it goes on, by a session
+// that ended meanwhile, while another has the key.
+func TestStoppedWaiterIsNotGrantedInVain(t *testing.T) {
+	t.Parallel()
+	forBackends(t, waiterStopped, func(t *testing.T, s *service, _ cell) {
+		f, key := s.healthy(t), keyOf(t)
+		first := insist(t, s.locks(t, f.addrs()), key)
+		p := processOf(t, s, f.addrs(), key, waitEnv+"=1")
+		p.read(t)
+		pause(shortTTL / 4) // it stands in the queue now, where there is one
+		p.signal(t, syscall.SIGSTOP)
+		release(t, first)
+		next := insist(t, s.locks(t, f.addrs()), key)
+		pause(2 * shortTTL)
+		p.signal(t, syscall.SIGCONT)
+		throughout(t, shortTTL, "only the other has the key", func() bool { return len(p.lines) == 0 && next.Valid() })
+		release(t, next)
+		got := p.read(t)
+		p.end(t)
+		if !got.Valid || got.Token <= next.Token() || got.Release != "" {
+			t.Errorf("the waiter got %+v in the end, after token %v", got, next.Token())
+		}
+	})
+}
+
+// Stands for: a waiter that does not hear of a release, and sleeps on.
+func TestReleaseLetsTheNextIn(t *testing.T) {
+	t.Parallel()
+	for _, s := range services {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			f, machine := s.healthy(t), watchMachine(t)
+			locks := s.locks(t, f.addrs())
+			for i := range 10 {
+				l := insist(t, locks, fmt.Sprintf("%s-%d", keyOf(t), i))
+				w := waitFor(t, s, f.addrs(), l.Key())
+				begin := time.Now()
+				release(t, l)
+				next := w.take(t, bound)
+				measured.takeOver(t, s.name, released, machine, begin, time.Now())
+				release(t, next)
+			}
+		})
 	}
 }

@@ -21,7 +21,7 @@ type waiting struct{ result chan *distlock.Lease }
 func await(t *testing.T, locks *distlock.Client, key string) *waiting {
 	w := &waiting{result: make(chan *distlock.Lease, 1)}
 	go func() {
-		l, err := locks.Acquire(within(t, bound), key)
+		l, err := locks.Acquire(within(t, 4*bound), key)
 		if err != nil {
 			t.Errorf("the waiter got %v", err)
 		}
@@ -36,20 +36,26 @@ func (w *waiting) gets(t *testing.T, d time.Duration) {
 	release(t, w.take(t, d))
 }
 
-// take returns the lease that the waiter has within d, or ends the test.
+// take returns the lease that the waiter has within d, and what the machine stalls, or
+// ends the test.
 func (w *waiting) take(t *testing.T, d time.Duration) *distlock.Lease {
 	t.Helper()
-	start := time.Now()
-	select {
-	case l := <-w.result:
-		if l == nil {
-			t.FailNow()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	machine, start := watchUntil(t, ctx), time.Now()
+	for wait := d; ; wait = 100 * time.Millisecond {
+		select {
+		case l := <-w.result:
+			if l == nil {
+				t.FailNow()
+			}
+			t.Logf("the waiter had it after %v", time.Since(start))
+			return l
+		case <-time.After(wait):
+			if excuse := stallWeight * machine.stalledFor(start, time.Now()); time.Since(start) > d+min(excuse, bound) {
+				t.Fatalf("the waiter does not have the free key after %v", time.Since(start))
+			}
 		}
-		t.Logf("the waiter had it after %v", time.Since(start))
-		return l
-	case <-time.After(d):
-		t.Fatalf("the waiter does not have the free key after %v", d)
-		return nil
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/integration/proxy"
 	"github.com/distlock-go/distlock/internal/integration/servers"
 )
 
@@ -52,6 +51,9 @@ func TestZooKeeperServerCutOffGoesOnAnswering(t *testing.T) {
 		answers bool // when another gets the key
 	}{{"a follower", follower, true}, {"the leader", leads, false}} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.name == "the leader" {
+				covers(t, "zookeeper", leaderCutOff)
+			}
 			m := c.victim(t, e)
 			k := newKeeper(t, besides(e, m)...)
 			reader := k.connect(m.Addr())
@@ -76,36 +78,6 @@ func TestZooKeeperServerCutOffGoesOnAnswering(t *testing.T) {
 			running.Wait()
 			servers.Do(t, m.Heal)
 			follows(t, m)
-		})
-	}
-}
-
-// Stands for: a holder whose packets, or whose answers, are dropped silently goes on
-// beside its successor.
-func TestZooKeeperCutOffHolderEndsBeforeTheNextBegins(t *testing.T) {
-	t.Parallel()
-	const ttl = 2 * time.Second
-	for _, c := range []struct {
-		name     string
-		requests proxy.Mode
-	}{{"nothing passes", proxy.Swallow}, {"replies do not pass", proxy.Pass}} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			k := newKeeper(t)
-			link := proxy.Start(t, k.addrs[0])
-			other := k.locks(ttl)
-			var leases []*distlock.Lease
-			for i := range 8 {
-				leases = append(leases, acquire(t, k.locks(ttl, link.Addr()), fmt.Sprint("cut-off-", i)))
-				pause(ttl / 3 / 8)
-			}
-			link.Set(c.requests, proxy.Swallow)
-			var running sync.WaitGroup
-			for _, l := range leases {
-				running.Go(func() { release(t, takeOver(t, l, other)) })
-			}
-			running.Wait()
-			link.Set(proxy.Pass, proxy.Pass)
 		})
 	}
 }

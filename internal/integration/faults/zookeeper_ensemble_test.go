@@ -19,17 +19,21 @@ func TestZooKeeperEnsembleLosesAMember(t *testing.T) {
 	own := func(d *dialled) *servers.Member { return memberAt(t, e, d.server()) }
 	for _, c := range []struct {
 		name        string
+		fault       fault
 		victim      func(*dialled) *servers.Member
 		strike, end func(*servers.Member, context.Context) error
 	}{
-		{"the leader is killed", leader, kill, start},
-		{"the client's own server is killed", own, kill, start},
-		{"the leader is frozen", leader, freeze, resume},
-		{"the client's own server is frozen", own, freeze, resume},
-		{"the leader is cut off", leader, (*servers.Member).CutOff, heal},
-		{"the client's own server is cut off", own, (*servers.Member).CutOff, heal},
+		{"the leader is killed", leaderKilled, leader, kill, start},
+		{"the client's own server is killed", "", own, kill, start},
+		{"the leader is frozen", leaderPaused, leader, freeze, resume},
+		{"the client's own server is frozen", "", own, freeze, resume},
+		{"the leader is cut off", "", leader, (*servers.Member).CutOff, heal},
+		{"the client's own server is cut off", "", own, (*servers.Member).CutOff, heal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if c.fault != "" {
+				covers(t, "zookeeper", c.fault)
+			}
 			const ttl = 12 * time.Second // time for an election between two renewals, also on a slow machine
 			k := newKeeper(t, e.Addrs()...)
 			locks, d := k.locksOver(new(dialled), ttl, e.Addrs()...)

@@ -52,7 +52,7 @@ func TestZooKeeperFailedTriesLeaveNothing(t *testing.T) {
 		fail(i)
 	}
 	var after residual
-	eventually(t, bound, "nothing is left of them", func() bool {
+	eventually(t, 4*bound, "nothing is left of them", func() bool {
 		after = settled()
 		return after.watches <= before.watches && after.connections <= before.connections &&
 			after.ephemerals <= before.ephemerals && after.goroutines <= before.goroutines

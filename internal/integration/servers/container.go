@@ -56,13 +56,16 @@ func create(ctx context.Context, s *Server) (string, error) {
 	}
 	c, err := testcontainers.GenericContainer(ctx, testcontainers.GenericContainerRequest{
 		ContainerRequest: testcontainers.ContainerRequest{
-			Image:              s.image,
-			Cmd:                s.spec.Command(ports),
-			Env:                s.spec.Env,
-			Files:              files(s.spec, ports),
-			Labels:             map[string]string{ownerLabel: self(), nameLabel: s.spec.Name},
-			ExposedPorts:       s.spec.place.exposed(ports),
-			HostConfigModifier: func(h *container.HostConfig) { s.spec.place.attach(h, ports) },
+			Image:        s.image,
+			Cmd:          s.spec.Command(ports),
+			Env:          s.spec.Env,
+			Files:        files(s.spec, ports),
+			Labels:       map[string]string{ownerLabel: self(), nameLabel: s.spec.Name},
+			ExposedPorts: s.spec.place.exposed(ports),
+			HostConfigModifier: func(h *container.HostConfig) {
+				s.spec.place.attach(h, ports)
+				s.spec.mount(h)
+			},
 		},
 	})
 	if err == nil {

@@ -13,6 +13,8 @@
 //
 //	servers.Do(t, s.Kill, s.Start)
 //
+// Some need a server that was started for them: [Spec.WithClock], [Spec.WithDisk].
+//
 // # Addresses
 //
 // Containers share the host's network and bind to 127.0.0.1 only, each to ports

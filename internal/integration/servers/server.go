@@ -12,7 +12,7 @@ import (
 )
 
 // startLimit bounds the time from a container's start until its server serves.
-const startLimit = 60 * time.Second
+const startLimit = 3 * time.Minute
 
 // pollInterval is the pause between two looks at a condition.
 const pollInterval = 10 * time.Millisecond

@@ -30,6 +30,7 @@ type Spec struct {
 
 	place place // set by an EnsembleSpec
 	clock bool  // see WithClock
+	disk  int64 // see WithDisk
 }
 
 // Launch starts one server and waits until it serves. On failure nothing is left

@@ -9,7 +9,7 @@ import (
 )
 
 // stepLimit bounds a step of a test that changes servers.
-const stepLimit = 2 * time.Minute
+const stepLimit = 5 * time.Minute
 
 // Start starts what the plan describes and removes it when the test ends. It ends
 // the test if the servers cannot be started. When the test has failed, it logs the

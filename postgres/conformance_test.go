@@ -34,7 +34,7 @@ func harness(t *testing.T, url string) locktest.Harness {
 	return locktest.Harness{
 		TTL:       pglock.MinTTL,
 		Expiry:    4 * time.Second, // and patience for a Break, which waits for a renewal of the holder's
-		Parallel:  8, // two cores have this and the server to run
+		Parallel:  8,               // two cores have this and the server to run
 		LockDelay: 700 * time.Millisecond,
 		Backend: func(t testing.TB) distlock.Backend {
 			return pglock.New(connectTo(t, url, named(opts)), opts)

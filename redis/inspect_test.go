@@ -37,7 +37,7 @@ func TestForeignDataIsNeitherTakenForAGrantNorBroken(t *testing.T) {
 			if info, err := c.Inspect(ctx, "k"); !errors.Is(err, distlock.ErrForeign) || info != (distlock.LockInfo{}) {
 				t.Errorf("Inspect of %s: got %+v, %v; want ErrForeign", what, info, err)
 			}
-			if err := c.Break(ctx, "k", 8); !errors.Is(err, distlock.ErrForeign) && !errors.Is(err, distlock.ErrStale) {
+			if err := c.Break(ctx, "k", 7); !errors.Is(err, distlock.ErrForeign) && !errors.Is(err, distlock.ErrStale) {
 				t.Errorf("Break of %s: got %v, want ErrForeign or ErrStale", what, err)
 			}
 			if rdb.Dump(ctx, lock).Val() != before || before == "" {

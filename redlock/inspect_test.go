@@ -1,6 +1,7 @@
 package redlock_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -51,5 +52,58 @@ func TestInspectAndBreakByMajority(t *testing.T) {
 	}
 	if err := few.Break(ctx, "k", l.Token()); !errors.Is(err, distlock.ErrStale) {
 		t.Errorf("Break again: got %v, want ErrStale", err)
+	}
+}
+
+// deaf is a client whose server is not told to end a grant.
+type deaf struct{}
+
+var errDeaf = errors.New("not told")
+
+func (deaf) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (deaf) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		for _, a := range cmd.Args() {
+			if text, ok := a.(string); ok && strings.HasSuffix(text, ":broken") {
+				cmd.SetErr(errDeaf)
+				return errDeaf
+			}
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (deaf) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+// A minority that has given the grant up is not enough; what it gave up counts when
+// Break is asked again.
+func TestBreakNeedsAMajority(t *testing.T) {
+	addrs := addresses(t)
+	ctx := within(t, time.Minute)
+	o := &redlock.Options{Prefix: "needs-" + distlock.NewOwner().Text() + ":", Fenced: true, NodeTimeout: 5 * time.Second}
+	c := client(t, redlock.New(dial(t, addrs), o))
+	l, err := c.Acquire(ctx, "k", distlock.WithoutRenewal()) // and so without repair
+	if err != nil {
+		t.Fatal(err)
+	}
+	some := dial(t, addrs)
+	for i := range len(addrs)/2 + 1 {
+		some[i].AddHook(deaf{})
+	}
+	err = client(t, redlock.New(some, o)).Break(ctx, "k", l.Token())
+	if !errors.Is(err, errDeaf) || errors.Is(err, distlock.ErrStale) {
+		t.Errorf("Break at a minority: got %v, want an error that tells of the others", err)
+	}
+	if info, err := c.Inspect(ctx, "k"); err != nil || !info.Held || info.Token != l.Token() {
+		t.Errorf("after it: got %+v, %v; want it held", info, err)
+	}
+	if err := client(t, redlock.New(dial(t, addrs), o)).Break(ctx, "k", l.Token()); err != nil {
+		t.Errorf("Break again: %v", err)
+	}
+	if info, err := c.Inspect(ctx, "k"); err != nil || info.Held {
+		t.Errorf("after it: got %+v, %v; want it free", info, err)
 	}
 }

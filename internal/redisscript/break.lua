@@ -14,7 +14,7 @@ end
 if not held or held == 'broken' then
 	return 0
 end
-local owner, token = string.match(held, '^(%x+) (%d+) ')
+local owner, token = string.match(held, '^([0-9a-f]+) ([1-9]%d*) ')
 if not owner or #owner ~= 40 then
 	return 2
 end

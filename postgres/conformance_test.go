@@ -33,7 +33,8 @@ func harness(t *testing.T, url string) locktest.Harness {
 	}
 	return locktest.Harness{
 		TTL:       pglock.MinTTL,
-		Parallel:  8, // two cores have this and the server to run
+		Expiry:    4 * time.Second, // and patience for a Break, which waits for a renewal of the holder's
+		Parallel:  8,               // two cores have this and the server to run
 		LockDelay: 700 * time.Millisecond,
 		Backend: func(t testing.TB) distlock.Backend {
 			return pglock.New(connectTo(t, url, named(opts)), opts)

@@ -13,8 +13,12 @@ import (
 	"github.com/distlock-go/distlock"
 )
 
-// answerTime is how long inspect and break wait for the service.
-const answerTime = 10 * time.Second
+const (
+	// answerTime is how long inspect waits for the service.
+	answerTime = 10 * time.Second
+	// breakTime is how long break does: on Postgres it waits for the holder, 15 s at most.
+	breakTime = 30 * time.Second
+)
 
 // inspectKey tells on one line who has a key, and returns the exit status.
 func inspectKey(args []string) int {
@@ -83,7 +87,7 @@ func asObject(i distlock.LockInfo) string {
 // breakKey frees a key by force, and returns the exit status.
 func breakKey(args []string) int {
 	f, s := newFlags("break")
-	timeout := f.Duration("timeout", answerTime, "how long to wait for an answer")
+	timeout := f.Duration("timeout", breakTime, "how long to wait for an answer")
 	var opts []distlock.Option
 	f.Func("lock-delay", "for how long nobody gets the key, a `duration`; default: what the backend does, mostly 0", func(text string) error {
 		d, err := time.ParseDuration(text)

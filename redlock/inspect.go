@@ -16,9 +16,10 @@ import (
 var _ distlock.Inspector = (*Backend)(nil)
 
 // Inspect asks all nodes, in one round trip each, or two where a node is not known
-// yet, and tells which grant a majority of them has; with Options.Fenced its token. It waits for a majority that decides,
-// and for the other nodes no longer than Options.NodeTimeout after that. An error
-// tells what each node said, if those that answered leave it open who has the key.
+// yet, and tells which grant a majority of them has; with Options.Fenced its token. It
+// waits for a majority that decides, and for the other nodes no longer than
+// Options.NodeTimeout after that. An error tells what each node said, if those that
+// answered leave it open who has the key.
 //
 // The nodes are not asked at one instant: the answer is that there was a majority
 // while Inspect ran, or none. Left is until that majority is none any more. A key

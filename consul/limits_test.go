@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -154,18 +155,34 @@ func sessionCount(t testing.TB, c *api.Client) int {
 	return n
 }
 
+// An interval costs one renewal, and behind it one look at the entries for each 64 of
+// them, whatever the number of leases.
 func TestRenewalsArePerSession(t *testing.T) {
 	t.Parallel()
-	const leases, ttl = 1000, 6 * time.Second
-	var n atomic.Int64
-	c := locks(t, consullock.New(connect(t, through(counting(&n))), options()), distlock.WithTTL(ttl))
+	const leases, ttl, looks = 1000, 6 * time.Second, (1000 + 63) / 64
+	var n, others atomic.Int64
+	count := func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+		if strings.Contains(r.URL.Path, "/session/renew/") {
+			n.Add(1)
+		} else {
+			others.Add(1)
+		}
+		return next.RoundTrip(r)
+	}
+	c := locks(t, consullock.New(connect(t, through(count)), options()), distlock.WithTTL(ttl))
 	held := each(t, leases, func(i int) (*distlock.Lease, error) {
 		return c.Acquire(within(t, time.Minute), fmt.Sprint(i))
 	})
 	before, start := n.Load(), time.Now()
+	eventually(t, "a renewal", func() bool { return n.Load() > before })
+	besides := others.Load()
 	eventually(t, "three renewals", func() bool { return n.Load() >= before+3 })
+	besides = others.Load() - besides
 	if took := time.Since(start); took < ttl*2/3 {
-		t.Errorf("three requests in %v for %d leases with a TTL of %v", took, leases, ttl)
+		t.Errorf("three renewals in %v for %d leases with a TTL of %v", took, leases, ttl)
+	}
+	if besides > 3*looks {
+		t.Errorf("%d other requests beside two intervals, want up to %d", besides, 3*looks)
 	}
 	for _, l := range held {
 		release(t, l)

@@ -65,7 +65,7 @@ func (r *row) client(b distlock.Backend, ttl time.Duration, opts ...distlock.Opt
 		r.Fatalf("New: %v", err)
 	}
 	r.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), r.patience())
+		ctx, cancel := context.WithTimeout(context.Background(), 3*r.patience()) // how soon is the matter of close-…
 		defer cancel()
 		if err := c.Close(ctx); err != nil && !r.Failed() {
 			r.Errorf("Close at the end of the case: %v", err)

@@ -25,7 +25,7 @@ type plan struct {
 	bound    time.Duration // of a peer's call
 	patience time.Duration // with a crowd that is handed the key
 	sizes    []int         // numbers of leases
-	watch    float64       // of a TTL, that they are looked at
+	watch    float64       // how much of a TTL they are looked at
 }
 
 var (

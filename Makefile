@@ -55,10 +55,16 @@ licences: ## list the dependencies of the library, with their licences
 fmt: bin/gofumpt ## format all Go files
 	bin/gofumpt -l -w .
 
-# BENCHFLAGS: -quick, -run EXPRESSION, -json FILE; see internal/integration/bench.
+# BENCHFLAGS: -quick, -run EXPRESSION, -json FILE, -svg FILE; see internal/integration/bench.
 .PHONY: bench
 bench: bin/withservers ## measure on real servers, beside locks written by hand
 	@bin/withservers -servers $(BENCHED) -dir $(INTEGRATION) -- go run ./bench $(BENCHFLAGS)
+
+# FIGURENOTE stands with the figures, such as what else the machine did meanwhile.
+.PHONY: figures
+figures: bin/withservers ## measure all of bench, and put it into docs/benchmarks.md
+	@bin/withservers -servers $(BENCHED) -dir $(INTEGRATION) -- go run ./bench -note '$(FIGURENOTE)' \
+		-json $(CURDIR)/docs/benchmarks.json -svg $(CURDIR)/docs/benchmarks.svg -doc $(CURDIR)/docs/benchmarks.md $(BENCHFLAGS)
 
 .PHONY: soak
 soak: ## run workers and a nemesis on real servers of all backends, for SOAK (10m) in all

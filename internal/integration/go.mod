@@ -13,15 +13,18 @@ require (
 )
 
 require (
+	cirello.io/pglock v1.16.0 // a peer in the benchmarks
 	github.com/anishathalye/porcupine v1.3.1 // looks for an order of concurrent calls that explains their answers, in package history
-	github.com/bsm/redislock v0.9.4 // the code beside ours in docs/migration.md
+	github.com/bsm/redislock v0.9.4 // the code beside ours in docs/migration.md; a peer in the benchmarks
 	github.com/containerd/errdefs v1.0.0 // tells "no such container" from other errors of the engine
 	github.com/go-redsync/redsync/v4 v4.18.1 // a peer in the benchmarks
 	github.com/go-zookeeper/zk v1.0.4 // the client under the zookeeper backend, also for what tests and benchmarks do by hand
 	github.com/hashicorp/consul/api v1.34.4 // the client of the consul backend, also for what tests and benchmarks do by hand
+	github.com/lib/pq v1.10.9 // the driver that pglock asks for
 	github.com/moby/moby/api v1.56.1 // types in the signatures of testcontainers-go and the client
 	github.com/moby/moby/client v0.6.2 // kill, pause and list, which testcontainers-go leaves to it
 	github.com/redis/go-redis/v9 v9.23.0 // the client of the redis backend, also for what tests and benchmarks do by hand
+	github.com/redis/rueidis v1.0.79 // a peer in the benchmarks: its rueidislock
 	github.com/testcontainers/testcontainers-go v0.45.0 // starts the servers
 	go.etcd.io/etcd/client/v3 v3.7.3 // the client of the etcd backend, also for what tests and benchmarks do by hand
 	go.opentelemetry.io/otel v1.47.0 // attributes and codes in the tests of package otellock

@@ -25,7 +25,7 @@ func alone(ctx context.Context, p plan) ([]line, error) {
 		&ours, &floor, &mean, &floorMean)
 	return []line{
 		compared("acquire + release, p50", &ours, &floor).atMost(1.15),
-		{Figure: "acquire + release, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+		{Figure: "acquire + release, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 		compared("acquire + release, mean", &mean, &floorMean),
 	}, err
 }

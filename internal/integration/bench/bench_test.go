@@ -2,11 +2,18 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 )
+
+// TestMain lets take-over run this program as the process that it kills.
+func TestMain(m *testing.M) {
+	crashIfTold()
+	os.Exit(m.Run())
+}
 
 // All scenarios run, are valid and print their figures. What the figures are depends on
 // the machine and is not looked at.
@@ -21,18 +28,40 @@ func TestQuick(t *testing.T) {
 		}
 		t.Skipf("%s is not set: no server to test with (make test starts them)", env)
 	}
-	file := filepath.Join(t.TempDir(), "figures.json")
+	dir := t.TempDir()
+	f := files{json: filepath.Join(dir, "figures.json"), svg: filepath.Join(dir, "plots.svg")}
 	var out bytes.Buffer
-	if err := run(t.Context(), p, "", file, &out); err != nil {
+	if err := run(t.Context(), p, "", f, &out); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(out.String())
+	var figures struct{ Lines []line }
+	text, err := os.ReadFile(f.json)
+	if err == nil {
+		err = json.Unmarshal(text, &figures)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range scenarios {
-		if !strings.Contains(out.String(), "| "+s.name+" |") {
-			t.Errorf("got no figure of %q in\n%s", s.name, &out)
+		if !slices.ContainsFunc(figures.Lines, func(l line) bool { return l.Scenario == s.name }) {
+			t.Errorf("got no figure of %q", s.name)
 		}
 	}
-	if _, err := os.Stat(file); err != nil {
-		t.Error(err)
+	for _, r := range rivals {
+		for _, s := range []string{"peers", "fairness", "take-over", "waiters", "scale"} {
+			if s == "peers" && r.service == "memory" || s == "take-over" && r.service == "memory" {
+				continue // no peer, no other process
+			}
+			if !slices.ContainsFunc(figures.Lines, func(l line) bool {
+				return l.Scenario == s && l.Service == r.service && l.Lock == r.name
+			}) {
+				t.Errorf("got no figure of %v in %q", r, s)
+			}
+		}
+	}
+	if drawn, err := os.ReadFile(f.svg); err != nil || !bytes.Contains(drawn, []byte("<polyline")) {
+		t.Errorf("got no plot: %v", err)
 	}
 }
 

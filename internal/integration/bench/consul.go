@@ -22,8 +22,7 @@ const (
 	consulTrioEnv = "DISTLOCK_TEST_CONSUL_TRIO"
 )
 
-// consul compares distlock on Consul with a floor by hand, and package api's own Lock with
-// the same floor.
+// consul compares distlock on Consul with a floor by hand.
 func consul(ctx context.Context, p plan) ([]line, error) {
 	single := os.Getenv(consulEnv)
 	trio, _, _ := strings.Cut(os.Getenv(consulTrioEnv), ",")
@@ -75,12 +74,20 @@ type consulProcess struct {
 	sent    atomic.Int64 // requests
 }
 
-// newConsulProcess connects to addr. Close it.
-func newConsulProcess(addr string, opts ...distlock.Option) (*consulProcess, error) {
-	p := &consulProcess{}
+// consulConfig keeps as many connections as there are workers.
+func consulConfig(addr string) *api.Config {
 	config := api.DefaultConfig()
 	config.Address = addr
 	config.Transport.MaxIdleConnsPerHost = 2 * poolSize
+	return config
+}
+
+func dialConsul(addr string) (*api.Client, error) { return api.NewClient(consulConfig(addr)) }
+
+// newConsulProcess connects to addr. Close it.
+func newConsulProcess(addr string, opts ...distlock.Option) (*consulProcess, error) {
+	p := &consulProcess{}
+	config := consulConfig(addr)
 	next := config.Transport
 	config.HttpClient = &http.Client{Transport: tripper(func(r *http.Request) (*http.Response, error) {
 		p.sent.Add(1)
@@ -150,18 +157,6 @@ func (p *consulProcess) tokenOnce(ctx context.Context, key string, g *guard) err
 	return errors.Join(err, rerr)
 }
 
-// peerOnce does it by package api's Lock, on a session that is shared.
-func (p *consulProcess) peerOnce(_ context.Context, key string, g *guard) error {
-	l, err := p.client.LockOpts(&api.LockOptions{Key: key, Session: p.session, Value: []byte(floorOwner)})
-	if err != nil {
-		return err
-	}
-	if lost, err := l.Lock(nil); err != nil || lost == nil {
-		return errors.Join(err, errors.New("api.Lock: no lock"))
-	}
-	return errors.Join(g.enter(0), g.leave(), l.Unlock())
-}
-
 // consulAlone compares acquire and release without contention.
 func consulAlone(ctx context.Context, p plan, addr string) ([]line, error) {
 	proc, err := newConsulProcess(addr)
@@ -174,19 +169,15 @@ func consulAlone(ctx context.Context, p plan, addr string) ([]line, error) {
 		var g guard
 		return repeat(&mean, r, func(ctx context.Context) error { return op(ctx, "bench-consul-"+name, &g) })
 	}
-	var ours, floor, token, tokenFloor, peer, peerFloor record
+	var ours, floor, token, tokenFloor record
 	err = interleave(ctx, p, run(&ours, "alone", proc.once), run(&floor, "floor", proc.floorOnce), &ours, &floor)
 	if err == nil {
 		err = interleave(ctx, p, run(&token, "token", proc.tokenOnce), run(&tokenFloor, "floor", proc.floorOnce), &token, &tokenFloor)
 	}
-	if err == nil {
-		err = interleave(ctx, p, run(&peer, "peer", proc.peerOnce), run(&peerFloor, "floor", proc.floorOnce), &peer, &peerFloor)
-	}
 	return []line{
 		compared("acquire + release, p50", &ours, &floor).atMost(1.05),
-		{Figure: "acquire + release, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+		{Figure: "acquire + release, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 		compared("by hand with a token: acquire + release, p50", &token, &tokenFloor),
-		compared("package api's Lock: acquire + release, p50", &peer, &peerFloor),
 	}, errors.Join(err, proc.sweep(ctx))
 }
 

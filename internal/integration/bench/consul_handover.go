@@ -32,12 +32,12 @@ func consulHandOver(ctx context.Context, p plan, addr string) ([]line, error) {
 	var floor record
 	err = a.floorTurns(ctx, b, p.turns*manyProcesses, &floor)
 	return []line{
-		{Figure: "hand-over between 2 processes, p50", Unit: nanoseconds, Ours: quantile(ours.took, 0.5), Floor: quantile(floor.all, 0.5)},
-		line{Figure: "hand-over between 2 processes, p99", Unit: nanoseconds, Ours: quantile(ours.took, 0.99)}.atMost(float64(100 * time.Millisecond)),
-		line{Figure: "requests sent, 2 processes", Ours: ours.sent}.atMost(4),
-		{Figure: "package api's Lock: hand-over, p50", Unit: nanoseconds, Ours: quantile(peer.took, 0.5)},
-		{Figure: "package api's Lock: hand-over, p99", Unit: nanoseconds, Ours: quantile(peer.took, 0.99)},
-		{Figure: "package api's Lock: requests sent", Ours: peer.sent},
+		{Figure: "hand-over between 2 processes, p50", Unit: nanoseconds, Value: quantile(ours.took, 0.5), Floor: quantile(floor.all, 0.5)},
+		line{Figure: "hand-over between 2 processes, p99", Unit: nanoseconds, Value: quantile(ours.took, 0.99)}.atMost(float64(100 * time.Millisecond)),
+		line{Figure: "requests sent, 2 processes", Value: ours.sent}.atMost(4),
+		{Figure: "package api's Lock: hand-over, p50", Unit: nanoseconds, Value: quantile(peer.took, 0.5)},
+		{Figure: "package api's Lock: hand-over, p99", Unit: nanoseconds, Value: quantile(peer.took, 0.99)},
+		{Figure: "package api's Lock: requests sent", Value: peer.sent},
 	}, err
 }
 

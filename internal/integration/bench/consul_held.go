@@ -33,7 +33,7 @@ func consulHeld(ctx context.Context, p plan, addr string) ([]line, error) {
 	}
 	heap2, goroutines2 := usage()
 	before := proc.sent.Load()
-	if err := sleep(ctx, 10*time.Second); err != nil {
+	if err := sleep(ctx, time.Duration(p.watch*float64(10*time.Second))); err != nil {
 		return nil, err
 	}
 	sent := proc.sent.Load() - before
@@ -43,8 +43,8 @@ func consulHeld(ctx context.Context, p plan, addr string) ([]line, error) {
 		}
 	}
 	return []line{
-		line{Figure: "heap of a held lease", Unit: "B", Ours: float64(heap2-heap) / leases}.atMost(1024),
-		line{Figure: "goroutines of a held lease", Ours: float64(goroutines2-goroutines) / leases}.atMost(0.01),
-		line{Figure: "requests for 1000 leases in one TTL of 10 s", Ours: float64(sent)}.atMost(4),
+		line{Figure: "heap of a held lease", Unit: "B", Value: float64(heap2-heap) / leases}.atMost(1024),
+		line{Figure: "goroutines of a held lease", Value: float64(goroutines2-goroutines) / leases}.atMost(0.01),
+		line{Figure: "requests for 1000 leases in one TTL of 10 s", Value: float64(sent) / p.watch}.atMost(4),
 	}, nil
 }

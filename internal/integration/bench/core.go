@@ -43,9 +43,9 @@ func core(ctx context.Context, p plan) ([]line, error) {
 	var pairs, valids record
 	err = interleave(ctx, p, repeat(&pairs, nil, thousand(pair)), repeat(&valids, nil, thousand(valid)), &pairs, &valids)
 	return []line{
-		{Figure: "acquire + release on memory", Unit: nanoseconds, Ours: pairs.median() / coreCalls},
-		{Figure: "allocations of it", Ours: a},
-		{Figure: "Valid", Unit: nanoseconds, Ours: valids.median() / coreCalls},
+		{Figure: "acquire + release on memory", Unit: nanoseconds, Value: pairs.median() / coreCalls},
+		{Figure: "allocations of it", Value: a},
+		{Figure: "Valid", Unit: nanoseconds, Value: valids.median() / coreCalls},
 	}, err
 }
 

@@ -1,11 +1,12 @@
 // Command bench measures what distlock costs on real servers, beside a floor: the same
 // thing written by hand on the same client library, without token, waiting or renewal.
 //
-//	make bench                                  from the top: starts servers, some ten minutes
+//	make bench                                  from the top: starts servers, about half an hour
 //	make bench BENCHFLAGS='-quick -run alone'   a few seconds, to see that it works
-//	go run ./bench -json FILE                   with DISTLOCK_TEST_REDIS and its like set; also writes FILE
+//	go run ./bench -json FILE -svg FILE         with DISTLOCK_TEST_REDIS and its like set; also writes and draws
+//	make figures                                puts all of it into docs/benchmarks.md
 //
-// It prints a Markdown table. A line with a budget says whether it is met; the exit
+// It prints Markdown tables. A line with a budget says whether it is met; the exit
 // status does not depend on it, only on whether the runs were valid.
 //
 // # Method
@@ -45,16 +46,14 @@
 //     like ours; it waits for all five. Alone and busy are as above. Hand-over is from one
 //     client to another that waits; the floor does one after the other. "Beside all up"
 //     compares acquisitions with nodes that hang (frozen) or are down to the same on five
-//     others that are up. redsync v4 is measured beside the same floor, with a time-out per
-//     node of half the TTL: on a busy machine its default fails now and then.
+//     others that are up.
 //
 //   - core: the same calls on the memory backend, for what the core alone costs.
 //
 //   - etcd: alone, busy and a hand-over to one waiter of another process, on one member.
 //     Floor: a transaction that puts a key under a lease if it is not there, and one
 //     that deletes it by its create revision. A hand-over's floor is a release and then
-//     an acquire. The same with etcd's own concurrency.Mutex, beside the same floor.
-//     Most of the time is the member's disk's.
+//     an acquire. Most of the time is the member's disk's.
 //
 //   - zookeeper: one goroutine acquires and releases, on ZooKeeper, with the servers
 //     that DISTLOCK_TEST_ZOOKEEPER names. Floor: an ephemeral node that is created and
@@ -70,15 +69,20 @@
 //     disks that are slow to flush they go towards a half. The floor of hand-over is ours, too: release
 //     by one client and then acquire by the other, by one goroutine.
 //
-// Each grant of alone, busy and hand-over, on both sides, is checked against an owner
-// variable and, for distlock, tokens against the last one; a violation ends the program.
+//   - peers, fairness, take-over, waiters, scale: distlock beside other libraries, on every
+//     service that is there; docs/benchmarks.md has the method. In peers the ratio is to
+//     distlock, not to a floor. The others have one run each and no ratio.
+//
+// Each grant of alone, busy, hand-over and those with peers, on all sides, is checked
+// against an owner variable and, for distlock, tokens against the last one; a violation
+// ends the program. One of a peer's is counted, as all its errors are, and printed with the
+// last one's text.
 //
 // Consul has parts of its own, under "consul", on a server that keeps its data in memory,
 // and for the first also on three members that write to disk. Floor: PUT ?acquire and PUT
 // ?release on a session that is there, without a token. Beside it the transactions that
-// one would write to have a token, and the Lock of Consul's own package, on the same
-// session. Two processes take turns at a key, 1 ms each, and come back 1 ms later; what
-// they send is counted at their HTTP clients.
+// one would write to have a token, on the same session. Two processes take turns at a key,
+// 1 ms each, and come back 1 ms later; what they send is counted at their HTTP clients.
 //
 // # Commands
 //

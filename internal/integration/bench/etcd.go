@@ -9,7 +9,6 @@ import (
 	"github.com/distlock-go/distlock"
 	etcdlock "github.com/distlock-go/distlock/etcd"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
 )
 
 // etcdEnv names the member, as for the tests.
@@ -18,9 +17,13 @@ const etcdEnv = "DISTLOCK_TEST_ETCD"
 // etcdTTL is longer than a run.
 const etcdTTL = 10 * time.Minute
 
+func dialEtcd(addr string) (*clientv3.Client, error) {
+	return clientv3.New(clientv3.Config{Endpoints: []string{addr}})
+}
+
 // describeEtcd says which server is at addr.
 func describeEtcd(ctx context.Context, addr string) (string, error) {
-	cli, err := clientv3.New(clientv3.Config{Endpoints: []string{addr}})
+	cli, err := dialEtcd(addr)
 	if err != nil {
 		return "", err
 	}
@@ -32,26 +35,22 @@ func describeEtcd(ctx context.Context, addr string) (string, error) {
 	return "etcd " + status.Version, nil
 }
 
-// An etcdProcess stands for one process on etcd: the lock, the floor and the peer, each
-// with a lease of its own, on one client.
+// An etcdProcess stands for one process on etcd: the lock and the floor, each with
+// a lease of its own, on one client.
 type etcdProcess struct {
 	cli   *clientv3.Client
 	lock  *distlock.Client
 	floor clientv3.LeaseID
-	peer  *concurrency.Session
 }
 
 func newEtcdProcess(ctx context.Context, addr string) (p *etcdProcess, err error) {
 	p = &etcdProcess{}
-	if p.cli, err = clientv3.New(clientv3.Config{Endpoints: []string{addr}}); err != nil {
+	if p.cli, err = dialEtcd(addr); err != nil {
 		return nil, err
 	}
 	lease, err := p.cli.Grant(ctx, int64(etcdTTL/time.Second))
 	if err == nil {
 		p.floor = lease.ID
-		p.peer, err = concurrency.NewSession(p.cli, concurrency.WithTTL(int(etcdTTL/time.Second)))
-	}
-	if err == nil {
 		p.lock, err = distlock.New(etcdlock.New(p.cli, nil), distlock.WithTTL(etcdTTL))
 	}
 	if err == nil {
@@ -67,7 +66,6 @@ func newEtcdProcess(ctx context.Context, addr string) (p *etcdProcess, err error
 func (p *etcdProcess) close() {
 	ctx := context.Background()
 	_ = p.lock.Close(ctx)
-	_ = p.peer.Close()
 	_, _ = p.cli.Revoke(ctx, p.floor)
 	p.cli.Close()
 }
@@ -110,16 +108,6 @@ func (p *etcdProcess) floorOnce(ctx context.Context, key string, g *guard) error
 	return errors.Join(g.enter(0), g.leave(), p.floorRelease(ctx, key, revision))
 }
 
-// peerOnce does so with the lock of etcd's own client, without a guard: it lets two
-// goroutines of one session in.
-func (p *etcdProcess) peerOnce(ctx context.Context, key string, _ *guard) error {
-	m := concurrency.NewMutex(p.peer, key)
-	if err := m.Lock(ctx); err != nil {
-		return err
-	}
-	return m.Unlock(ctx)
-}
-
 // onEtcd measures alone, busy and hand-over there. A hand-over has one waiter in a
 // process of its own; its floor is a release by one process and an acquire by the other,
 // one after the other.
@@ -136,7 +124,7 @@ func onEtcd(ctx context.Context, p plan) ([]line, error) {
 	defer b.close()
 	var lines []line
 	for _, measure := range []func(context.Context, plan, *etcdProcess, *etcdProcess) ([]line, error){
-		etcdAlone, etcdBusy, etcdHandOver, etcdPeer,
+		etcdAlone, etcdBusy, etcdHandOver,
 	} {
 		got, err := measure(ctx, p, a, b)
 		if err != nil {
@@ -156,7 +144,7 @@ func etcdAlone(ctx context.Context, p plan, proc, _ *etcdProcess) ([]line, error
 		&ours, &floor, &mean, &floorMean)
 	return []line{
 		compared("acquire + release, p50", &ours, &floor).atMost(1.03),
-		{Figure: "acquire + release, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+		{Figure: "acquire + release, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 	}, err
 }
 

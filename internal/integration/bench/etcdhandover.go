@@ -8,7 +8,6 @@ import (
 	"github.com/distlock-go/distlock"
 	etcdlock "github.com/distlock-go/distlock/etcd"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.etcd.io/etcd/client/v3/concurrency"
 )
 
 func etcdHandOver(ctx context.Context, p plan, a, b *etcdProcess) ([]line, error) {
@@ -17,8 +16,8 @@ func etcdHandOver(ctx context.Context, p plan, a, b *etcdProcess) ([]line, error
 	err := interleave(ctx, p, side, etcdSequences(&floor, a, b), &ours, &floor)
 	return []line{
 		compared("hand-over, p50", &ours, &floor).atMost(0.9),
-		{Figure: "hand-over, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
-		line{Figure: "hand-over, p99 by p50", Ours: ours.p99() / quantile(ours.all, 0.5), Floor: floor.p99() / quantile(floor.all, 0.5)}.atMost(3),
+		{Figure: "hand-over, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
+		line{Figure: "hand-over, p99 by p50", Value: ours.p99() / quantile(ours.all, 0.5), Floor: floor.p99() / quantile(floor.all, 0.5)}.atMost(3),
 	}, err
 }
 
@@ -32,13 +31,6 @@ func (p *etcdProcess) ours(key string) taker {
 			return 0, nil, err
 		}
 		return l.Token(), l.Release, nil
-	}
-}
-
-func (p *etcdProcess) peers(key string) taker {
-	return func(ctx context.Context) (distlock.Token, func(context.Context) error, error) {
-		m := concurrency.NewMutex(p.peer, key)
-		return 0, m.Unlock, m.Lock(ctx)
 	}
 }
 

@@ -76,22 +76,22 @@ func (st *stage) lines(floor *record) []line {
 		name := fmt.Sprintf("%s, %v", where, st.shape)
 		lines = append(lines,
 			compared(name+", p50", r, floor).atMost(1.3),
-			line{Figure: name + ", p99", Unit: nanoseconds, Ours: r.p99(), Floor: floor.p99()})
+			line{Figure: name + ", p99", Unit: nanoseconds, Value: r.p99(), Floor: floor.p99()})
 	}
 	add("across", &st.across)
 	if len(st.inside.slices) > 0 {
 		add("inside", &st.inside)
 	}
 	n := float64(max(st.handOvers, 1))
-	sent := line{Figure: fmt.Sprintf("commands sent, %v", st.shape), Ours: float64(st.window.sent()) / n}
+	sent := line{Figure: fmt.Sprintf("commands sent, %v", st.shape), Value: float64(st.window.sent()) / n}
 	if st.shape.processes == 1 {
 		sent = sent.atMost(3)
 	} else {
 		lines[0].Budget = nil
 	}
 	return append(lines, sent,
-		line{Figure: fmt.Sprintf("commands sent, %v, all in", st.shape), Ours: float64(st.whole.sent()) / n},
-		line{Figure: fmt.Sprintf("commands executed, %v, scripts' calls included", st.shape), Ours: float64(st.window.total()) / n})
+		line{Figure: fmt.Sprintf("commands sent, %v, all in", st.shape), Value: float64(st.whole.sent()) / n},
+		line{Figure: fmt.Sprintf("commands executed, %v, scripts' calls included", st.shape), Value: float64(st.window.total()) / n})
 }
 
 // floorHandOvers releases by one client and acquires by another, in sequence.

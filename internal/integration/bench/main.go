@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,48 +17,38 @@ import (
 // serverEnv names the Redis server, as for the tests.
 const serverEnv = "DISTLOCK_TEST_REDIS"
 
-// A plan is how much is measured.
-type plan struct {
-	addr    string
-	pairs   int           // of slices
-	slice   time.Duration // length of one
-	keys    int           // of busy
-	leases  int           // of held
-	ttl     time.Duration // of held
-	passes  int           // of held
-	waiters []int         // of hand-over
-	turns   int           // of each of the 8 processes in one round
+func main() {
+	crashIfTold()
+	isQuick := flag.Bool("quick", false, "measure little, to see that everything works")
+	only := flag.String("run", "", "run the scenarios that match this regular `expression`")
+	note := flag.String("note", "", "a `text` to stand with the figures, such as what else the machine did")
+	var f files
+	flag.StringVar(&f.json, "json", "", "also write the figures to this `file`")
+	flag.StringVar(&f.svg, "svg", "", "also draw the plots into this `file`")
+	flag.StringVar(&f.doc, "doc", "", "also put the figures into this `file`, between its marks")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	p := full
+	if *isQuick {
+		p = quick
+	}
+	p.note = *note
+	if err := run(ctx, p, *only, f, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
 }
 
-var (
-	full = plan{
-		pairs: 24, slice: 300 * time.Millisecond, keys: 10000,
-		leases: 10000, ttl: 6 * time.Second, passes: 2,
-		waiters: []int{1, 8, 32}, turns: 5,
-	}
-	quick = plan{
-		pairs: 2, slice: 150 * time.Millisecond, keys: 200,
-		leases: 300, ttl: 3 * time.Second, passes: 1,
-		waiters: []int{1, 8}, turns: 2,
-	}
-)
-
-// describers say which server is measured, by the variable that names it.
-var describers = map[string]func(ctx context.Context, addr string) (string, error){
-	serverEnv:    describeRedis,
-	etcdEnv:      describeEtcd,
-	zooKeeperEnv: describeZooKeeper,
-	consulEnv:    describeConsul,
-	postgresEnv:  describePG,
-}
-
-// scenarios in the order in which they run. Each returns the lines of its figures; an
-// error says that the run was not valid. Those whose server is not there are left out.
-var scenarios = []struct {
+// A scenario returns the lines of its figures; an error says that the run was not valid.
+type scenario struct {
 	name string
-	env  string // names the server
+	env  string // names the server; "": runs on all that are there
 	run  func(context.Context, plan) ([]line, error)
-}{
+}
+
+// scenarios in the order in which they run. Those whose server is not there are left out.
+var scenarios = []scenario{
 	{"alone", serverEnv, alone},
 	{"busy", serverEnv, busy},
 	{"hand-over", serverEnv, handOver},
@@ -70,62 +61,93 @@ var scenarios = []struct {
 	{"postgres alone", postgresEnv, postgresAlone},
 	{"postgres busy", postgresEnv, postgresBusy},
 	{"postgres hand-over", postgresEnv, postgresHandOver},
+	{"peers", "", peers},
+	{"fairness", "", fairness},
+	{"take-over", "", takeOver},
+	{"waiters", "", waiting},
+	{"scale", "", scale},
 }
 
-func main() {
-	isQuick := flag.Bool("quick", false, "measure little, to see that everything works")
-	only := flag.String("run", "", "run the scenarios that match this regular `expression`")
-	file := flag.String("json", "", "also write the figures to this `file`")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	p := full
-	if *isQuick {
-		p = quick
+// describers say which server is measured, by the variable that names it.
+var describers = map[string]func(ctx context.Context, addr string) (string, error){
+	serverEnv:    describeRedis,
+	etcdEnv:      describeEtcd,
+	zooKeeperEnv: describeZooKeeper,
+	consulEnv:    describeConsul,
+	postgresEnv:  describePG,
+}
+
+// chosen are the scenarios that match only and whose server is there.
+func chosen(only string) (all []scenario, err error) {
+	match, err := regexp.Compile(only)
+	if err != nil {
+		return nil, err
 	}
-	if err := run(ctx, p, *only, *file, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
+	for _, s := range scenarios {
+		if (s.env == "" || os.Getenv(s.env) != "") && match.MatchString(s.name) {
+			all = append(all, s)
+		}
 	}
+	if len(all) == 0 {
+		err = errors.New("no server to measure, or no such scenario (make bench starts servers)")
+	}
+	return all, err
+}
+
+// about says when and on what those are measured, and with which peers.
+func about(ctx context.Context, p plan, chosen []scenario) ([]string, error) {
+	var parts []string
+	everywhere := slices.ContainsFunc(chosen, func(s scenario) bool { return s.env == "" })
+	for _, env := range []string{serverEnv, etcdEnv, zooKeeperEnv, consulEnv, postgresEnv} {
+		addr := os.Getenv(env)
+		if addr == "" || !everywhere && !slices.ContainsFunc(chosen, func(s scenario) bool { return s.env == env }) {
+			continue
+		}
+		text, err := describers[env](ctx, addr)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", env, err)
+		}
+		parts = append(parts, text)
+	}
+	parts = append(parts, machine())
+	lines := []string{today() + ", " + strings.Join(parts, ", ")}
+	if p.note != "" {
+		lines[0] += ". " + p.note
+	}
+	for _, r := range rivals {
+		if everywhere && !r.ours() && os.Getenv(envOf(r.service)) != "" {
+			lines = append(lines, r.about())
+		}
+	}
+	return lines, nil
 }
 
 // run measures, and prints the table on out.
-func run(ctx context.Context, p plan, only, file string, out io.Writer) error {
-	match, err := regexp.Compile(only)
+func run(ctx context.Context, p plan, only string, f files, out io.Writer) error {
+	chosen, err := chosen(only)
 	if err != nil {
 		return err
 	}
-	var lines []line
-	var about []string
-	described := make(map[string]bool)
-	for _, s := range scenarios {
-		if p.addr = os.Getenv(s.env); p.addr == "" || !match.MatchString(s.name) {
-			continue
-		}
-		if !described[s.env] {
-			text, err := describers[s.env](ctx, p.addr)
-			if err != nil {
-				return fmt.Errorf("%s: %w", s.name, err)
-			}
-			about, described[s.env] = append(about, text), true
-		}
-		got, err := s.run(ctx, p)
+	defer stopNodes()
+	var r result
+	if r.about, err = about(ctx, p, chosen); err != nil {
+		return err
+	}
+	for _, s := range chosen {
+		begun := time.Now()
+		got, err := s.run(ctx, p.at(os.Getenv(s.env)))
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
+		fmt.Fprintf(os.Stderr, "bench: %s took %.1f s\n", s.name, time.Since(begun).Seconds())
 		for i := range got {
 			got[i].Scenario = s.name
+			if got[i].Lock == "" {
+				got[i].Lock = ourName
+			}
 		}
-		lines = append(lines, got...)
+		r.lines = append(r.lines, got...)
 	}
-	if len(about) == 0 {
-		return errors.New("no server to measure, or no such scenario (make bench starts servers)")
-	}
-	heading := strings.Join(append(about, machine()), ", ")
-	fmt.Fprintf(out, "%s\n\n", heading)
-	printTable(out, lines)
-	if file != "" {
-		return writeJSON(file, heading, lines)
-	}
-	return nil
+	fmt.Fprint(out, r.markdown())
+	return r.write(f)
 }

@@ -21,14 +21,19 @@ type pgProcess struct {
 	lock *distlock.Client
 }
 
-// newPGProcess connects to the database at url. Close it.
-func newPGProcess(ctx context.Context, url string, opts ...distlock.Option) (*pgProcess, error) {
+// dialPG opens a pool of poolSize.
+func dialPG(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, err
 	}
 	cfg.MinConns, cfg.MaxConns = poolSize, poolSize
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	return pgxpool.NewWithConfig(ctx, cfg)
+}
+
+// newPGProcess connects to the database at url. Close it.
+func newPGProcess(ctx context.Context, url string, opts ...distlock.Option) (*pgProcess, error) {
+	pool, err := dialPG(ctx, url)
 	if err != nil {
 		return nil, err
 	}

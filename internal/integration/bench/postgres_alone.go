@@ -39,7 +39,7 @@ func postgresAlone(ctx context.Context, p plan) ([]line, error) {
 	}
 	return []line{
 		row.line("acquire + release by a committed row").atMost(0.75),
-		{Figure: "the same, p99", Unit: nanoseconds, Ours: row.a.p99(), Floor: row.b.p99()},
+		{Figure: "the same, p99", Unit: nanoseconds, Value: row.a.p99(), Floor: row.b.p99()},
 		lock.line("acquire + release by an advisory lock without token"),
 		flush.line("(one commit that waits for the disk, by one that does not)"),
 	}, nil
@@ -107,7 +107,7 @@ func postgresHandOver(ctx context.Context, p plan) ([]line, error) {
 	err = interleave(ctx, p, h.side(&ours, h.waiting), h.side(&floor, h.inSequence), &ours, &floor)
 	return []line{
 		compared("across, 1 waiter, p50", &ours, &floor).atMost(1.3),
-		{Figure: "across, 1 waiter, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+		{Figure: "across, 1 waiter, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 	}, err
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -130,14 +131,13 @@ var modes = []struct {
 
 // overNodes measures redlock on servers of its own.
 func overNodes(ctx context.Context, p plan) ([]line, error) {
-	m, err := launchNodes(ctx)
+	m, err := sharedNodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer m.Close(context.Background())
 	var lines []line
 	for _, run := range []func(context.Context, plan, *servers.Masters) ([]line, error){
-		nodesAlone, peerAlone, nodesBusy, nodesHandOver, nodesDead,
+		nodesAlone, nodesBusy, nodesHandOver, nodesDead,
 	} {
 		got, err := run(ctx, p, m)
 		if err != nil {
@@ -146,6 +146,33 @@ func overNodes(ctx context.Context, p plan) ([]line, error) {
 		lines = append(lines, got...)
 	}
 	return lines, nil
+}
+
+// nodes are the servers that all scenarios share, once they are started.
+var nodes *servers.Masters
+
+// sharedNodes starts them, the first time. stopNodes ends them.
+func sharedNodes(ctx context.Context) (_ *servers.Masters, err error) {
+	if nodes == nil {
+		nodes, err = launchNodes(ctx)
+	}
+	return nodes, err
+}
+
+func stopNodes() {
+	if nodes != nil {
+		_ = nodes.Close(context.Background())
+		nodes = nil
+	}
+}
+
+// startNodes gives their addresses with commas between.
+func startNodes(ctx context.Context) (string, func(), error) {
+	m, err := sharedNodes(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	return strings.Join(m.Addrs(), ","), func() {}, nil
 }
 
 func launchNodes(ctx context.Context) (*servers.Masters, error) {

@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/distlock-go/distlock/internal/integration/servers"
-	"github.com/go-redsync/redsync/v4"
-	syncpool "github.com/go-redsync/redsync/v4/redis"
-	syncredis "github.com/go-redsync/redsync/v4/redis/goredis/v9"
 )
 
 // nodesAlone compares acquire and release without contention.
@@ -44,30 +40,8 @@ func besideFloor(ctx context.Context, p plan, m *servers.Masters, name string,
 		&ours, &floor, &mean, &floorMean)
 	return []line{
 		compared(name+", acquire + release, p50", &ours, &floor),
-		{Figure: name + ", acquire + release, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+		{Figure: name + ", acquire + release, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 	}, err
-}
-
-// peerAlone is the same with redsync in the place of distlock.
-func peerAlone(ctx context.Context, p plan, m *servers.Masters) ([]line, error) {
-	nodes := dialNodes(m.Addrs())
-	defer closeNodes(nodes)
-	var pools []syncpool.Pool
-	for _, c := range nodes {
-		pools = append(pools, syncredis.NewPool(c))
-	}
-	rs := redsync.New(pools...)
-	return besideFloor(ctx, p, m, "redsync v4", func(ctx context.Context, key string, g *guard) error {
-		l := rs.NewMutex("redsync:"+key, redsync.WithExpiry(floorTTL), redsync.WithTimeoutFactor(0.5))
-		if err := l.LockContext(ctx); err != nil {
-			return err
-		}
-		err := errors.Join(g.enter(0), g.leave())
-		if ok, unlock := l.UnlockContext(ctx); !ok {
-			err = errors.Join(err, unlock, errGone)
-		}
-		return err
-	})
 }
 
 // nodesBusy compares them under many goroutines on many keys.

@@ -49,7 +49,7 @@ func nodesHandOver(ctx context.Context, p plan, m *servers.Masters) ([]line, err
 		&ours, &floor)
 	return []line{
 		compared("plain, hand-over, 1 waiter, p50", &ours, &floor).atMost(2),
-		{Figure: "plain, hand-over, 1 waiter, p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+		{Figure: "plain, hand-over, 1 waiter, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 	}, err
 }
 

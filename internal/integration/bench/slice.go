@@ -66,17 +66,24 @@ func (r *record) times(all []float64) {
 func (r *record) median() float64 { return quantile(r.slices, 0.5) }
 func (r *record) p99() float64    { return quantile(r.all, 0.99) }
 
+// spread is the median over the slices between its quartiles.
+func (r *record) spread() spread { return spreadOf(r.slices) }
+
 // over returns the ratios of r's slices to those of floor, pair by pair.
 func (r *record) over(floor *record) spread {
 	var ratios []float64
 	for i := range min(len(r.slices), len(floor.slices)) {
 		ratios = append(ratios, r.slices[i]/floor.slices[i])
 	}
-	return spread{quantile(ratios, 0.25), quantile(ratios, 0.5), quantile(ratios, 0.75)}
+	return spreadOf(ratios)
 }
 
 // A spread is a median between its quartiles.
 type spread struct{ Q1, Median, Q3 float64 }
+
+func spreadOf(values []float64) spread {
+	return spread{quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75)}
+}
 
 // quantile returns the value below which the part q of values lies, or 0 for none.
 func quantile(values []float64, q float64) float64 {

@@ -39,6 +39,12 @@ func zooKeeper(ctx context.Context, p plan) ([]line, error) {
 	return append(known, fresh...), err
 }
 
+// dialZooKeeper connects to addrs, with commas between.
+func dialZooKeeper(addrs string, timeout time.Duration) (*zk.Conn, error) {
+	c, _, err := zk.Connect(strings.Split(addrs, ","), timeout, zk.WithLogInfo(false))
+	return c, err
+}
+
 // describeZooKeeper says which servers are at addrs, with commas between.
 func describeZooKeeper(ctx context.Context, addrs string) (string, error) {
 	addr, _, _ := strings.Cut(addrs, ",")
@@ -63,7 +69,7 @@ func newKeeper(addrs []string) (*keeper, error) {
 		return nil, err
 	}
 	for _, c := range []**zk.Conn{&k.floor, &k.peer} {
-		if *c, _, err = zk.Connect(addrs, 30*time.Second, zk.WithLogInfo(false)); err != nil {
+		if *c, err = dialZooKeeper(strings.Join(addrs, ","), 30*time.Second); err != nil {
 			return nil, errors.Join(err, k.close())
 		}
 	}
@@ -97,7 +103,7 @@ func (k *keeper) compare(ctx context.Context, p plan, on string, budget float64,
 	}, &ours, &floor, &peer, &oursMean, &floorMean, &peerMean)
 	return []line{
 		compared("acquire + release, "+on+", p50", &ours, &floor).atMost(budget),
-		{Figure: "acquire + release, " + on + ", p99", Unit: nanoseconds, Ours: ours.p99(), Floor: floor.p99()},
+		{Figure: "acquire + release, " + on + ", p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 		compared("instead of distlock: zk.Lock, "+on+", p50", &peer, &floor),
 	}, err
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/distlock-go/distlock/internal/integration/proxy"
 )
 
-// rounds is how many holders of each backend are cut off in each way: 10 within make test,
-// 100 by make faults.
+// rounds is how many holders of each backend are cut off in each way: 100 by make faults.
 var rounds = flag.Int("rounds", lanes, "how many holders to cut off")
 
 // lanes is how many are cut off at a time, each with a session of its own.

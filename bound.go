@@ -8,8 +8,8 @@ import (
 
 // A boundContext ends with its parent, at a deadline, or by cancel, like one of
 // context.WithDeadline. It takes a timer only when somebody waits for its end:
-// most requests are answered by then, and to start and stop a timer for each is a
-// sixth of what the client does for it.
+// most requests are answered before, and to start and stop a timer for each costs
+// them several per cent of a round trip over loopback.
 type boundContext struct {
 	context.Context           // the parent
 	own             time.Time // the deadline that is not the parent's
@@ -20,7 +20,7 @@ type boundContext struct {
 	stop      context.CancelFunc
 }
 
-// within returns a context that ends with ctx and after d.
+// within returns a context that ends with ctx or after d, whichever is first.
 func within(ctx context.Context, d time.Duration) *boundContext {
 	return &boundContext{Context: ctx, own: time.Now().Add(d)}
 }

@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,6 +26,15 @@ func CheckKey(key string) error {
 		return Invalid("key", strconv.Quote(key), "valid UTF-8")
 	case strings.IndexByte(key, 0) >= 0:
 		return Invalid("key", strconv.Quote(key), "without NUL")
+	}
+	return nil
+}
+
+// CheckToken returns nil if t is from 1 to 2^63-1, as tokens are, and else an error
+// that matches ErrInvalid. The fences check theirs so.
+func CheckToken(t Token) error {
+	if t == 0 || t > math.MaxInt64 {
+		return Invalid("token", t, "from 1 to 9223372036854775807")
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package distlock_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -28,5 +29,23 @@ func TestBounds(t *testing.T) {
 	} {
 		is(t, test.name+" as a key", distlock.CheckKey(test.s), test.key)
 		is(t, test.name+" as a source", distlock.CheckSource(test.s), test.source)
+	}
+}
+
+func TestTokenBounds(t *testing.T) {
+	for token, want := range map[distlock.Token]error{
+		0: distlock.ErrInvalid, 1: nil, math.MaxInt64: nil, math.MaxInt64 + 1: distlock.ErrInvalid,
+		math.MaxUint64: distlock.ErrInvalid,
+	} {
+		is(t, token.String(), distlock.CheckToken(token), want)
+	}
+}
+
+func TestPresent(t *testing.T) {
+	for _, test := range []struct {
+		present, token distlock.Token
+		want           error
+	}{{5, 5, nil}, {5, 4, distlock.ErrStale}, {5, 6, distlock.ErrStale}, {0, 5, distlock.ErrStale}} {
+		is(t, test.present.String()+" and "+test.token.String(), distlock.CheckPresent(test.present, test.token), test.want)
 	}
 }

@@ -3,7 +3,6 @@ package distlock
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"sync"
 )
@@ -91,8 +90,8 @@ func (f *Fence) Advance(key string, t Token) error {
 // error. An error or a panic of write leaves the mark raised. Write must not
 // use the same key of the same Fence again.
 func (f *Fence) Do(key string, t Token, write func() error) error {
-	if t == 0 || t > math.MaxInt64 {
-		return fmt.Errorf("distlock: fence %q: %w", key, Invalid("token", t, "from 1 to 9223372036854775807"))
+	if err := CheckToken(t); err != nil {
+		return fmt.Errorf("distlock: fence %q: %w", key, err)
 	}
 	m := f.mark(key)
 	m.mu.Lock()

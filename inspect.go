@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 )
 
@@ -48,6 +47,19 @@ type LockInfo struct {
 	// Waiters is how many wait for the key, those of one Client counted as one. -1:
 	// the service does not know.
 	Waiters int
+}
+
+// CheckPresent returns nil if t is the token of the grant that has a key now, which
+// is that with the token present, 0 for none; and else an error that matches ErrStale.
+// It is for the Break of backends.
+func CheckPresent(present, t Token) error {
+	switch present {
+	case t:
+		return nil
+	case 0:
+		return fmt.Errorf("%w: nobody has the key", ErrStale)
+	}
+	return fmt.Errorf("%w: %v is not the present %v", ErrStale, t, present)
 }
 
 // Inspect asks the lock service who has key. It takes no part in the lock, and
@@ -112,8 +124,9 @@ func (c *Client) breakKey(ctx context.Context, key string, t Token, delay time.D
 		return err
 	case c.info.Fencing == FencingNone:
 		return fmt.Errorf("%w: without tokens nothing tells the grants of a key apart", errors.ErrUnsupported)
-	case t == 0 || t > math.MaxInt64:
-		return Invalid("token", t, "that of a grant, from 1 to 9223372036854775807")
+	}
+	if err := CheckToken(t); err != nil {
+		return err
 	}
 	return outside(ctx, i.Break(ctx, key, t, delay))
 }

@@ -168,7 +168,7 @@ func TestInspectAndBreakFail(t *testing.T) {
 		t.Error("a call that failed has ended the lease")
 	}
 	err := c.Break(ctx, "k", 0)
-	if want := `distlock: break "k" (memory): invalid argument: token is 0, must be that of a grant, from 1 to 9223372036854775807`; err.Error() != want {
+	if want := `distlock: break "k" (memory): invalid argument: token is 0, must be from 1 to 9223372036854775807`; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 }

@@ -15,9 +15,7 @@ import (
 // DefaultTTL is the TTL of leases where WithTTL says nothing.
 const DefaultTTL = 30 * time.Second
 
-const (
-	maxHolderBytes = 256
-)
+const maxHolderBytes = 256
 
 // An Option changes a default of a Client when given to New, or one lease when
 // given to Acquire, TryAcquire or Do. An option that belongs to New only is

@@ -77,13 +77,9 @@ func (c *Client) isCurrent(ctx context.Context, backend, key string, t Token) er
 	if backend != c.info.Name {
 		return fmt.Errorf("%w: the sequencer is of %q, the client of %q", ErrSource, backend, c.info.Name)
 	}
-	switch now, err := c.inspect(ctx, key); {
-	case err != nil:
+	now, err := c.inspect(ctx, key)
+	if err != nil {
 		return err
-	case !now.Held:
-		return fmt.Errorf("%w: nobody has the key", ErrStale)
-	case now.Token != t:
-		return fmt.Errorf("%w: %v is not the present %v", ErrStale, t, now.Token)
 	}
-	return nil
+	return CheckPresent(now.Token, t)
 }

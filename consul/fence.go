@@ -13,8 +13,8 @@ import (
 // nothing.
 const DefaultMarks = "distlock-fence/"
 
-// maxOps is how many operations Consul takes in a transaction, less the check.
-const maxOps = 64 - 1
+// maxOps is how many operations a transaction can have beside the check.
+const maxOps = maxTxn - 1
 
 // FenceOptions say whose tokens a Fence takes and where its marks are.
 type FenceOptions struct {

@@ -41,13 +41,12 @@ func (b *Backend) Inspect(ctx context.Context, key string) (distlock.LockInfo, e
 // runs out, within twice Options.MinTTL. The holder finds its lease lost after its
 // next renewal.
 func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay time.Duration) error {
-	switch now, err := b.Inspect(ctx, key); {
-	case err != nil:
+	now, err := b.Inspect(ctx, key)
+	if err == nil {
+		err = distlock.CheckPresent(now.Token, t)
+	}
+	if err != nil {
 		return err
-	case !now.Held:
-		return fmt.Errorf("%w: nobody has the key", distlock.ErrStale)
-	case now.Token != t:
-		return fmt.Errorf("%w: %v is not the present %v", distlock.ErrStale, t, now.Token)
 	}
 	name := entryName(b.opts.Prefix, key)
 	ops := []op{

@@ -32,11 +32,9 @@ func (b *Backend) Inspect(ctx context.Context, key string) (distlock.LockInfo, e
 		return distlock.LockInfo{}, judge(ctx, err)
 	}
 	left := max(time.Duration(resp.TTL)*time.Second, time.Nanosecond) // 0 and less: it is about to end
-	if !first.held {
-		return distlock.LockInfo{Left: left, Waiters: waiters}, nil
-	}
-	token := distlock.Token(first.created)
-	return distlock.LockInfo{Held: true, Token: token, Holder: first.holder, Left: left, Waiters: waiters}, nil
+	return distlock.LockInfo{
+		Held: first.held, Token: first.token(), Holder: first.holder, Left: left, Waiters: waiters,
+	}, nil
 }
 
 // A head is the first key of a queue. Without a lease there is none.
@@ -46,6 +44,14 @@ type head struct {
 	created int64
 	lease   clientv3.LeaseID
 	holder  string
+}
+
+// token is that of the grant, 0 for none.
+func (h head) token() distlock.Token {
+	if !h.held {
+		return 0
+	}
+	return distlock.Token(h.created)
 }
 
 // head reads the queue of key, and counts who waits in it.
@@ -81,13 +87,12 @@ func (b *Backend) head(ctx context.Context, key string) (h head, waiters int, er
 // its lease lost at its next renewal, and waiters go on in their order.
 func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay time.Duration) error {
 	first, _, err := b.head(ctx, key)
+	if err == nil {
+		err = distlock.CheckPresent(first.token(), t)
+	}
 	switch {
 	case err != nil:
 		return err
-	case !first.held:
-		return fmt.Errorf("%w: nobody has the key", distlock.ErrStale)
-	case first.created != int64(t):
-		return fmt.Errorf("%w: %v is not the present %v", distlock.ErrStale, t, first.created)
 	case delay > 0:
 		return b.keepPlace(ctx, first, delay)
 	}
@@ -97,15 +102,10 @@ func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay
 // replace does op if h has the lock.
 func (b *Backend) replace(ctx context.Context, h head, op clientv3.Op) error {
 	resp, err := b.client.Txn(ctx).If(isUntouched(h.name, h.created)).Then(op).Commit()
-	switch {
-	case err != nil && isTimeout(err) && isOver(ctx):
-		return ctx.Err()
-	case err != nil:
-		return err
-	case !resp.Succeeded:
-		return fmt.Errorf("%w: it has just ended", distlock.ErrStale)
+	if err == nil && !resp.Succeeded {
+		err = fmt.Errorf("%w: it has just ended", distlock.ErrStale)
 	}
-	return nil
+	return timely(ctx, err)
 }
 
 // keepPlace has h's key go on for delay without being h's. A lease that has come to

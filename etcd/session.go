@@ -111,7 +111,8 @@ func (s *session) isThere(g *grant) []clientv3.Cmp {
 	}
 }
 
-// Release deletes the key if it is the one that was granted, by its revision. Of a grant that was never seen it reads first whose the key is.
+// Release deletes the key if it is the one that was granted, by its revision. Of a
+// grant that was never seen it reads first whose the key is.
 func (s *session) Release(ctx context.Context, h distlock.Hold) error {
 	g, ok := h.State.(*grant)
 	switch {

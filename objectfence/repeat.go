@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/pause"
 )
 
 const (
@@ -28,22 +30,10 @@ func repeat(ctx context.Context, try func() (done bool, err error)) error {
 		if !conflict {
 			continue
 		}
-		if err := pause(ctx, wait/2+rand.N(wait)); err != nil {
+		if err := pause.For(ctx, wait/2+rand.N(wait)); err != nil {
 			return err
 		}
 		wait = min(2*wait, longWait)
 	}
 	return err
-}
-
-// pause returns after d, or with ctx's error when ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"math"
 	"slices"
 
 	"github.com/distlock-go/distlock"
@@ -50,13 +49,14 @@ var errForgotten = errors.New("unknown whether the write was carried out: too ma
 
 // write carries w out.
 func (f *Fence) write(ctx context.Context, w *write) error {
-	if f.err != nil {
-		return f.failed(w.name, f.err)
+	err := f.err
+	if err == nil {
+		err = distlock.CheckToken(w.token)
 	}
-	if w.token == 0 || w.token > math.MaxInt64 {
-		return f.failed(w.name, distlock.Invalid("token", w.token, "from 1 to 9223372036854775807"))
+	if err != nil {
+		return f.failed(w.name, err)
 	}
-	err := repeat(ctx, func() (bool, error) { return w.try(ctx) })
+	err = repeat(ctx, func() (bool, error) { return w.try(ctx) })
 	if w.own != nil {
 		return w.own
 	}

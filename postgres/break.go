@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/pause"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -42,13 +43,11 @@ func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay
 	defer hangUp(conn)
 	id := ID(b.opts.Namespace, key)
 	h, err := b.present(ctx, conn, id)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = distlock.CheckPresent(h.token, t)
+	}
+	if err != nil {
 		return err
-	case h.token == 0:
-		return fmt.Errorf("%w: nobody has the key", distlock.ErrStale)
-	case h.token != t:
-		return fmt.Errorf("%w: %v is not the present %v", distlock.ErrStale, t, h.token)
 	}
 	text := strconv.FormatInt(id, 10)
 	_, err = ask(ctx, conn, b.opts.in(breakSQL), text, t.String(),
@@ -80,7 +79,7 @@ func (b *Backend) evict(ctx context.Context, conn *pgx.Conn, id int64, h counter
 				return fmt.Errorf("end the holder's connection: %w", err)
 			}
 		}
-		if err := pause(ctx, askAgain); err != nil {
+		if err := pause.For(ctx, askAgain); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/distlock-go/distlock"
 	"github.com/jackc/pgx/v5"
@@ -109,11 +108,12 @@ func (f *Fence) Advance(ctx context.Context, tx pgx.Tx, key string, t distlock.T
 }
 
 func (f *Fence) advance(ctx context.Context, tx pgx.Tx, key string, t distlock.Token) error {
-	if err := f.valid(tx, key); err != nil {
-		return err
+	err := f.valid(tx, key)
+	if err == nil {
+		err = distlock.CheckToken(t)
 	}
-	if t == 0 || t > math.MaxInt64 {
-		return distlock.Invalid("token", t, "from 1 to 9223372036854775807")
+	if err != nil {
+		return err
 	}
 	tag, err := tx.Exec(ctx, f.raise, key, f.from, int64(t))
 	if err != nil || tag.RowsAffected() == 1 {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/pause"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -147,19 +148,8 @@ func (b *Backend) present(ctx context.Context, conn *pgx.Conn, id int64) (counte
 			return counter{}, fmt.Errorf("%w: a transaction or another program has the advisory lock", distlock.ErrForeign)
 		}
 		before, seen = h, c
-		if err := pause(ctx, lookAgain); err != nil {
+		if err := pause.For(ctx, lookAgain); err != nil {
 			return counter{}, err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }

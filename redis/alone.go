@@ -63,7 +63,7 @@ func (l *lane) goAlone(ctx context.Context) *patience {
 		return nil
 	}
 	l.busy++
-	return l.begin(now)
+	return l.begin(ctx, now)
 }
 
 // sendAlone sends cmd, and lets the lane's goroutine take over what has queued

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -82,10 +81,10 @@ func NewFence(client Processor, o *FenceOptions) *Fence {
 		f.err = distlock.Invalid("client", "a pipeline", "a go-redis client, which answers at once")
 	case isRing(client):
 		f.err = distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
-	case len(f.source) > 128 || strings.ContainsFunc(f.source, isUnprintable):
-		f.err = distlock.Invalid("source", strconv.Quote(f.source), "up to 128 bytes of printable ASCII")
 	default:
-		f.err = checkPrefix(f.prefix)
+		if f.err = distlock.CheckSource(f.source); f.err == nil {
+			f.err = checkPrefix(f.prefix)
+		}
 	}
 	return f
 }
@@ -94,8 +93,6 @@ func isPipeline(client any) bool {
 	_, is := client.(goredis.Pipeliner)
 	return is
 }
-
-func isUnprintable(r rune) bool { return r < ' ' || r > '~' }
 
 // A Script is Lua that a Fence runs after its check, in the same step.
 type Script struct{ script *redisscript.Script }
@@ -186,8 +183,8 @@ func (f *Fence) check(key string, t distlock.Token) (mark string, err error) {
 	if f.err != nil {
 		return "", f.err
 	}
-	if t == 0 || t > math.MaxInt64 {
-		return "", distlock.Invalid("token", t, "from 1 to 9223372036854775807")
+	if err := distlock.CheckToken(t); err != nil {
+		return "", err
 	}
 	return f.mark(key)
 }

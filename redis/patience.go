@@ -16,8 +16,8 @@ type watch struct {
 	set   bool
 }
 
-// patience is the context of a lone call. It has nothing of the caller's: whoever
-// sends alone has seen to it that the caller's has no end before this one's.
+// patience is the context of a lone call. Of the caller's it has the values alone:
+// whoever sends alone has seen to it that the caller's deadline is not before this one's.
 type patience struct {
 	context.Context
 	until time.Time
@@ -37,12 +37,12 @@ func (p *patience) Err() error {
 }
 
 // begin returns the context of a lone call that starts now. l.mu is held.
-func (l *lane) begin(now time.Time) *patience {
+func (l *lane) begin(ctx context.Context, now time.Time) *patience {
 	w := &l.alone.watch
 	if w.done == nil {
 		w.done = make(chan struct{})
 	}
-	w.now = &patience{Context: context.Background(), until: now.Add(l.alone.bound), done: w.done}
+	w.now = &patience{Context: ctx, until: now.Add(l.alone.bound), done: w.done}
 	if !w.set {
 		w.set = true
 		if w.timer == nil {

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 
 	"github.com/distlock-go/distlock"
@@ -97,11 +96,12 @@ func (f *Fence) Advance(ctx context.Context, tx *sql.Tx, key string, t distlock.
 // It waits for another transaction that has checked the same key and not ended
 // yet. A rollback, also one to a savepoint before the Check, undoes it.
 func (f *Fence) Check(ctx context.Context, tx *sql.Tx, key string, t distlock.Token) error {
-	if err := f.valid(key, tx != nil); err != nil {
-		return f.failed(key, err)
+	err := f.valid(key, tx != nil)
+	if err == nil {
+		err = distlock.CheckToken(t)
 	}
-	if t == 0 || t > math.MaxInt64 {
-		return f.failed(key, distlock.Invalid("token", t, "from 1 to 9223372036854775807"))
+	if err != nil {
+		return f.failed(key, err)
 	}
 	if f.dialect == MySQL {
 		return f.failed(key, f.compareAndSwap(ctx, tx, key, t))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/pause"
 	"github.com/go-zookeeper/zk"
 )
 
@@ -135,13 +136,12 @@ func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay
 	}
 	defer s.leave(ctx)
 	h, err := s.head(ctx, b.keyPath(key))
+	if err == nil {
+		err = distlock.CheckPresent(h.token, t)
+	}
 	switch {
 	case err != nil:
 		return err
-	case h.token == 0:
-		return fmt.Errorf("%w: nobody has the key", distlock.ErrStale)
-	case h.token != t:
-		return fmt.Errorf("%w: %v is not the present %v", distlock.ErrStale, t, h.token)
 	case delay > 0:
 		return s.replace(ctx, h)
 	}
@@ -202,12 +202,8 @@ func (s *session) confirm(ctx context.Context) error {
 	if _, err := s.KeepAlive(ctx, 0); err != nil {
 		return err
 	}
-	timer := time.NewTimer(s.backend.opts.Tick)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause.For(ctx, s.backend.opts.Tick); err != nil {
+		return err
 	}
 	_, err := s.KeepAlive(ctx, 0)
 	return err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/distlock-go/distlock"
 )
@@ -144,13 +143,14 @@ func (f *Fence) outcome(err error) error {
 }
 
 func (f *Fence) valid(key string, t distlock.Token) error {
-	switch {
-	case f.err != nil:
-		return f.err
-	case t == 0 || t > math.MaxInt64:
-		return distlock.Invalid("token", t, "from 1 to 9223372036854775807")
+	err := f.err
+	if err == nil {
+		err = distlock.CheckToken(t)
 	}
-	return distlock.CheckKey(key)
+	if err == nil {
+		err = distlock.CheckKey(key)
+	}
+	return err
 }
 
 // Failed is err as a method tells it, which names key and backend. Nil stays nil.

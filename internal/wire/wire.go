@@ -37,8 +37,8 @@ func (t Token) Check() error {
 	if err := distlock.CheckKey(t.Key); err != nil {
 		return err
 	}
-	if t.Token == 0 || t.Token >= 1<<63 {
-		return distlock.Invalid("token", t.Token, "from 1 to 9223372036854775807")
+	if err := distlock.CheckToken(t.Token); err != nil {
+		return err
 	}
 	return CheckSource(t.Source)
 }

@@ -82,8 +82,9 @@ func harness(t *testing.T, addrs []string) locktest.Harness {
 			return prompt{consullock.New(dial(t, p.Addr()), opts)}, p
 		},
 		Without: map[string]string{
-			"DeleteCounter": "tokens are indexes of the store's log, which counts for all keys",
-			"Restart":       "the server is shared; restarts are in the fault suite",
+			"inspect-waiters": "an entry tells nothing of who wants it",
+			"DeleteCounter":   "tokens are indexes of the store's log, which counts for all keys",
+			"Restart":         "the server is shared; restarts are in the fault suite",
 		},
 	}
 }

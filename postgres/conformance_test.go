@@ -77,6 +77,7 @@ func harness(t *testing.T, url string) locktest.Harness {
 			return pglock.New(pool, opts), p
 		},
 		Without: map[string]string{
+			"inspect-waiters":          "waiters have nothing at the server but a channel each",
 			"break-hands-over":         "an advisory lock is freed by its own connection, at its next renewal",
 			"Restart":                  "the server is shared; restarts are in the fault suite",
 			"renewed-after-lost-reply": "the link resets what it has swallowed from, and a lock goes with its connection; a late reply is in the fault suite",

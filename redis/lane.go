@@ -15,8 +15,11 @@ const (
 	// maxPipeline bounds the calls in one pipeline.
 	maxPipeline = 128
 	// maxLanes bounds the pipelines of one session that are under way at a
-	// time. More than one are so only while the others are stuck.
+	// time. More than two are so only while the others are stuck.
 	maxLanes = 4
+	// besideFrom is how many calls queued behind one pipeline make up a second, so that
+	// the client prepares one while the server works on the other.
+	besideFrom = 4
 	// stuckAfter is how long calls stay queued behind a pipeline under way
 	// before they get another one.
 	stuckAfter = 10 * time.Millisecond
@@ -26,8 +29,9 @@ const (
 )
 
 // A lane sends calls to one server. Calls that come while one is under way go
-// together in the next pipeline: so a busy client shares round trips and
-// system calls, and one that is alone waits for nobody.
+// together in the next pipeline, or, where they are many, in a second one beside it:
+// so a busy client shares round trips and system calls, and one that is alone waits
+// for nobody.
 //
 // go-redis does not interrupt a read when ctx ends, so calls are sent from a
 // goroutine of the lane, of which there is none while nothing is to be sent.
@@ -91,7 +95,7 @@ func (l *lane) start(c *call) {
 	defer l.mu.Unlock()
 	l.queue = append(l.queue, c)
 	switch {
-	case l.busy == 0:
+	case l.busy == 0, l.busy == 1 && len(l.queue) >= besideFrom:
 		l.busy++
 		l.active.Start(l.run)
 	case len(l.queue) == 1:

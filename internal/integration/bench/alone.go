@@ -43,7 +43,7 @@ func (p *process) floorOnce(ctx context.Context, key string, g *guard) error {
 	if err := floorAcquire(ctx, p.rdb, key); err != nil {
 		return err
 	}
-	return errors.Join(g.enter(0), g.leave(), floorRelease(ctx, p.rdb, key))
+	return errors.Join(g.enter(0), g.leave(), floorRelease(ctx, p.rdb, key, floorOwner))
 }
 
 // busyWorkers is the number of goroutines of busy.

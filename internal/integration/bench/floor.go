@@ -13,15 +13,16 @@ import (
 
 const (
 	floorTTL = 30 * time.Second
-	// floorOwner is as long as an owner of distlock's is.
+	// floorOwner is as long as an owner of distlock's is. On one server all may share it,
+	// as only the holder deletes.
 	floorOwner = "0123456789012345678901234567890123456789"
 )
 
 var errGone = errors.New("floor: the key was not there")
 
 // floorTry makes one attempt.
-func floorTry(ctx context.Context, rdb *goredis.Client, key string, ttl time.Duration) (bool, error) {
-	err := rdb.SetArgs(ctx, key, floorOwner, goredis.SetArgs{Mode: "NX", TTL: ttl}).Err()
+func floorTry(ctx context.Context, rdb *goredis.Client, key, owner string, ttl time.Duration) (bool, error) {
+	err := rdb.SetArgs(ctx, key, owner, goredis.SetArgs{Mode: "NX", TTL: ttl}).Err()
 	if errors.Is(err, goredis.Nil) {
 		return false, nil
 	}
@@ -31,14 +32,14 @@ func floorTry(ctx context.Context, rdb *goredis.Client, key string, ttl time.Dur
 // floorAcquire tries until it has key.
 func floorAcquire(ctx context.Context, rdb *goredis.Client, key string) error {
 	for {
-		if ok, err := floorTry(ctx, rdb, key, floorTTL); ok || err != nil {
+		if ok, err := floorTry(ctx, rdb, key, floorOwner, floorTTL); ok || err != nil {
 			return err
 		}
 	}
 }
 
-func floorRelease(ctx context.Context, rdb *goredis.Client, key string) error {
-	n, err := rdb.Do(ctx, "delex", key, "ifeq", floorOwner).Int()
+func floorRelease(ctx context.Context, rdb *goredis.Client, key, owner string) error {
+	n, err := rdb.Do(ctx, "delex", key, "ifeq", owner).Int()
 	if err == nil && n != 1 {
 		err = errGone
 	}

@@ -104,10 +104,10 @@ func floorHandOvers(r *record, a, b *goredis.Client) side {
 		time.Sleep(hold)
 		err = g.leave()
 		start := time.Now()
-		err = errors.Join(err, floorRelease(ctx, a, handOverFloor), floorAcquire(ctx, b, handOverFloor))
+		err = errors.Join(err, floorRelease(ctx, a, handOverFloor, floorOwner), floorAcquire(ctx, b, handOverFloor))
 		took = time.Since(start)
 		err = errors.Join(err, g.enter(0))
-		return took, errors.Join(err, g.leave(), floorRelease(ctx, b, handOverFloor))
+		return took, errors.Join(err, g.leave(), floorRelease(ctx, b, handOverFloor, floorOwner))
 	}
 	return func(ctx context.Context, d time.Duration) error {
 		var all []float64

@@ -110,7 +110,7 @@ func holdByHand(ctx context.Context, p plan) (cpu, renewed float64, err error) {
 	defer rdb.Close()
 	keys := heldKeys("bench-held-floor-%d", p.leases)
 	err = eachOf(p.leases, func(i int) error {
-		ok, err := floorTry(ctx, rdb, keys[i], p.ttl)
+		ok, err := floorTry(ctx, rdb, keys[i], floorOwner, p.ttl)
 		if err == nil && !ok {
 			err = fmt.Errorf("%s is held", keys[i])
 		}
@@ -120,7 +120,7 @@ func holdByHand(ctx context.Context, p plan) (cpu, renewed float64, err error) {
 		return 0, 0, err
 	}
 	cpu, sum, err := watched(ctx, rdb, func() error { return renewByHand(ctx, rdb, keys, p.ttl) })
-	_ = eachOf(p.leases, func(i int) error { return floorRelease(ctx, rdb, keys[i]) })
+	_ = eachOf(p.leases, func(i int) error { return floorRelease(ctx, rdb, keys[i], floorOwner) })
 	return cpu, float64(sum["set"]) / float64(p.leases), err
 }
 

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -59,31 +61,41 @@ func (q *quorumFloor) each(f func(*goredis.Client) error) error {
 }
 
 func (q *quorumFloor) once(ctx context.Context, key string, g *guard) error {
-	if err := q.acquire(ctx, key); err != nil {
+	owner, err := q.acquire(ctx, key)
+	if err != nil {
 		return err
 	}
-	return errors.Join(g.enter(0), g.leave(), q.release(ctx, key))
+	return errors.Join(g.enter(0), g.leave(), q.release(ctx, key, owner))
 }
 
-// acquire tries until it has key on a majority.
-func (q *quorumFloor) acquire(ctx context.Context, key string) error {
+// acquire tries until it has key on a majority, and returns the owner it is held by.
+// Each attempt has its own: a release also asks nodes that the holder did not get, where
+// it must not delete what a later attempt has.
+func (q *quorumFloor) acquire(ctx context.Context, key string) (owner string, err error) {
 	for {
-		err := q.each(func(c *goredis.Client) error {
-			ok, err := floorTry(ctx, c, key, floorTTL)
+		owner = fmt.Sprintf("%0*d", len(floorOwner), quorumOwners.Add(1))
+		err = q.each(func(c *goredis.Client) error {
+			ok, err := floorTry(ctx, c, key, owner, floorTTL)
 			if err == nil && !ok {
 				err = errTaken
 			}
 			return err
 		})
 		if !errors.Is(err, errTaken) {
-			return err
+			return owner, err
+		}
+		if err := q.release(ctx, key, owner); err != nil && !errors.Is(err, errGone) {
+			return "", err
 		}
 	}
 }
 
-func (q *quorumFloor) release(ctx context.Context, key string) error {
-	return q.each(func(c *goredis.Client) error { return floorRelease(ctx, c, key) })
+func (q *quorumFloor) release(ctx context.Context, key, owner string) error {
+	return q.each(func(c *goredis.Client) error { return floorRelease(ctx, c, key, owner) })
 }
+
+// quorumOwners numbers the attempts of all quorum floors.
+var quorumOwners atomic.Int64
 
 var errTaken = errors.New("floor: taken")
 

@@ -90,13 +90,15 @@ func handOverOnce(ctx context.Context, holder, waiter *redlockClient, refused <-
 
 // floorHandOver releases by one and acquires by the other, in sequence.
 func floorHandOver(ctx context.Context, a, b *quorumFloor, g *guard) (time.Duration, error) {
-	if err := errors.Join(a.acquire(ctx, handOverFloor), g.enter(0)); err != nil {
+	first, err := a.acquire(ctx, handOverFloor)
+	if err = errors.Join(err, g.enter(0)); err != nil {
 		return 0, err
 	}
 	time.Sleep(settled)
-	err := g.leave()
+	err = g.leave()
 	start := time.Now()
-	err = errors.Join(err, a.release(ctx, handOverFloor), b.acquire(ctx, handOverFloor))
+	err = errors.Join(err, a.release(ctx, handOverFloor, first))
+	second, aerr := b.acquire(ctx, handOverFloor)
 	took := time.Since(start)
-	return took, errors.Join(err, g.enter(0), g.leave(), b.release(ctx, handOverFloor))
+	return took, errors.Join(err, aerr, g.enter(0), g.leave(), b.release(ctx, handOverFloor, second))
 }

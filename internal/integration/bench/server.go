@@ -107,8 +107,14 @@ func (c commands) total() (n int) {
 	return n
 }
 
-// sent counts what clients sent, where the acquire script alone calls GET, SET, PTTL
-// and TIME.
+// byScripts are the commands that the lock scripts alone call.
+var byScripts = []string{"get", "set", "pttl", "time", "delex", "publish"}
+
+// sent counts what clients of the library sent.
 func (c commands) sent() int {
-	return c.total() - c["get"] - c["set"] - c["pttl"] - c["time"]
+	n := c.total()
+	for _, name := range byScripts {
+		n -= c[name]
+	}
+	return n
 }

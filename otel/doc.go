@@ -27,6 +27,7 @@
 //	distlock.renewal.duration   histogram       s
 //	distlock.renewal.lateness   histogram       s
 //	distlock.release.duration   histogram       s
+//	distlock.breaks             counter         {call}
 //	distlock.cleanups           counter         {attempt}
 //	distlock.campaign.retries   counter         {term}
 //
@@ -35,7 +36,7 @@
 //
 // # Spans
 //
-// "distlock acquire" and "distlock release", of kind client, children of what
+// "distlock acquire", "distlock release" and "distlock break", of kind client, children of what
 // ctx carries, with distlock.key, distlock.token, distlock.backend and
 // distlock.outcome; that of an acquire also has distlock.wait, distlock.attempts and
 // distlock.waited_seconds. Outcome error sets the status. What happens in the

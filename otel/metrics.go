@@ -23,9 +23,9 @@ var (
 type metrics struct {
 	class func(string) string
 
-	acquire, wait, lease, renewal, lateness, release      metric.Float64Histogram
-	attempts, losses, warnings, overruns, cleanups, terms metric.Int64Counter
-	active                                                metric.Int64UpDownCounter
+	acquire, wait, lease, renewal, lateness, release              metric.Float64Histogram
+	attempts, losses, warnings, overruns, cleanups, terms, breaks metric.Int64Counter
+	active                                                        metric.Int64UpDownCounter
 }
 
 func newMetrics(m metric.Meter, class func(string) string) (*metrics, error) {
@@ -54,6 +54,7 @@ func newMetrics(m metric.Meter, class func(string) string) (*metrics, error) {
 	s.overruns = counter("distlock.lease.overruns", "{function}", "Functions that ran on after their lease had ended.")
 	s.cleanups = counter("distlock.cleanups", "{attempt}", "Tries to clean up after an unknown outcome.")
 	s.terms = counter("distlock.campaign.retries", "{term}", "Terms after which a campaign goes on.")
+	s.breaks = counter("distlock.breaks", "{call}", "Calls by which an operator frees a lock by force.")
 	var err error
 	s.active, err = m.Int64UpDownCounter("distlock.lease.active", metric.WithUnit("{lease}"),
 		metric.WithDescription("Leases that are held."))
@@ -113,6 +114,10 @@ func (m *metrics) released(ctx context.Context, i distlock.ReleaseInfo) {
 func (m *metrics) ended(ctx context.Context, backend, key, how string, held time.Duration) {
 	m.active.Add(ctx, -1, m.with(backend, key))
 	m.lease.Record(ctx, held.Seconds(), m.with(backend, key, endKey.String(how)))
+}
+
+func (m *metrics) broken(ctx context.Context, i distlock.BreakInfo) {
+	m.breaks.Add(ctx, 1, m.with(i.Backend, i.Key, attributes(i.Err)...))
 }
 
 func (m *metrics) cleanedUp(i distlock.CleanupInfo) {

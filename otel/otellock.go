@@ -61,6 +61,10 @@ func New(o *Options) (*distlock.Trace, error) {
 			m.released(ctx, i)
 			s.released(ctx, i)
 		},
+		Broken: func(ctx context.Context, i distlock.BreakInfo) {
+			m.broken(ctx, i)
+			s.broken(ctx, i)
+		},
 		CleanedUp:  m.cleanedUp,
 		Overrun:    m.overrun,
 		Campaigned: m.campaigned,

@@ -20,6 +20,8 @@ var outcomes = []struct {
 	{context.DeadlineExceeded, "canceled"},
 	{distlock.ErrClosed, "closed"},
 	{distlock.ErrInvalid, "invalid"},
+	{distlock.ErrStale, "stale"},
+	{distlock.ErrForeign, "foreign"},
 	{distlock.ErrHeld, "held"},
 	{distlock.ErrLost, "lost"},
 	{distlock.ErrReleased, "released"},

@@ -34,6 +34,11 @@ func (s *spans) released(ctx context.Context, i distlock.ReleaseInfo) {
 	s.span(ctx, "distlock release", now.Add(-i.Duration), now, i.Err, s.attributes(i.Backend, i.Key, i.Token))
 }
 
+func (s *spans) broken(ctx context.Context, i distlock.BreakInfo) {
+	now := time.Now()
+	s.span(ctx, "distlock break", now.Add(-i.Duration), now, i.Err, s.attributes(i.Backend, i.Key, i.Token))
+}
+
 // attributes are those that every span has, and more.
 func (s *spans) attributes(backend, key string, t distlock.Token, more ...attribute.KeyValue) []attribute.KeyValue {
 	set := append(more, backendKey.String(backend))

@@ -88,8 +88,8 @@
 //
 // Server commands are differences of INFO commandstats; INFO itself is left out. Redis
 // counts there what scripts call, too. Commands that clients sent are what remains
-// without GET, SET, PTTL and TIME, which in a hand-over only the acquire script calls:
-// leases live for 30 s there and are not renewed within a round. The window begins when
+// without those that in a hand-over only the scripts call (GET, SET, PTTL, TIME, DELEX,
+// PUBLISH): leases live for 30 s there and are not renewed within a round. The window begins when
 // all wait and ends with the last grant, so a hand-over is a release and a grant, and
 // whatever its waiters sent meanwhile. "All in" is the same over whole rounds: with the
 // refused attempt by which a process begins to wait, its subscriptions, the holder's

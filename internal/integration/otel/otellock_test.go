@@ -128,6 +128,15 @@ func live(t *testing.T, r *recorder) {
 		return nil
 	})
 	b.SetHooks(memory.Hooks{})
+	terms := 0
+	_ = distlock.Campaign(ctx, c, "a/7", func(ctx context.Context, l *distlock.Lease) error {
+		if terms++; terms == 1 {
+			_ = c.Break(ctx, "a/7", l.Token())
+			_ = c.Break(context.Background(), "a/7", l.Token())
+			<-ctx.Done()
+		}
+		return nil
+	})
 	l, _ = c.Acquire(ctx, "a/6")
 	time.AfterFunc(3*time.Second, func() { l.Release(context.Background()) })
 	_, _ = c.Acquire(ctx, "a/6") // still held at the end
@@ -143,21 +152,24 @@ func TestMetrics(t *testing.T) {
 		live(t, r)
 		got := r.values(t)
 		for _, want := range []string{
-			"distlock.acquire.duration s {outcome=ok,wait=true} 6 in 3s",
+			"distlock.acquire.duration s {outcome=ok,wait=true} 8 in 3s",
 			"distlock.acquire.duration s {outcome=held,wait=false} 1 in 0s",
 			"distlock.acquire.duration s {outcome=error,wait=true,error.type=*errors.errorString} 1 in 0s",
-			"distlock.acquire.wait s {outcome=ok} 6 in 3s",
+			"distlock.acquire.wait s {outcome=ok} 8 in 3s",
 			"distlock.acquire.attempts {attempt} {outcome=held} 1",
 			"distlock.lease.active {lease} {} 1",
-			"distlock.lease.duration s {end=released} 2 in 16s",
-			"distlock.lease.duration s {end=lost} 3 in 21s",
-			"distlock.lease.losses {lease} {loss.cause=gone} 1",
+			"distlock.lease.duration s {end=released} 3 in 16s",
+			"distlock.lease.duration s {end=lost} 4 in 25s",
+			"distlock.lease.losses {lease} {loss.cause=gone} 2",
 			"distlock.lease.losses {lease} {loss.cause=max_hold} 1",
 			"distlock.lease.losses {lease} {loss.cause=no_answer} 1",
 			"distlock.lease.warnings {lease} {} 1",
 			"distlock.lease.overruns {function} {} 1",
-			"distlock.renewal.duration s {outcome=lost} 1 in 0s",
+			"distlock.renewal.duration s {outcome=lost} 2 in 0s",
 			"distlock.release.duration s {outcome=released} 1 in 0s",
+			"distlock.breaks {call} {outcome=ok} 1",
+			"distlock.breaks {call} {outcome=stale} 1",
+			"distlock.campaign.retries {term} {} 1",
 		} {
 			if i := slices.IndexFunc(got, func(line string) bool { return sameLine(line, want) }); i < 0 {
 				t.Errorf("missing: %s", want)
@@ -178,7 +190,8 @@ func TestMetrics(t *testing.T) {
 func sameLine(a, b string) bool {
 	sorted := func(s string) string {
 		head, rest, _ := strings.Cut(s, " {")
-		if strings.HasPrefix(rest, "lease}") || strings.HasPrefix(rest, "attempt}") || strings.HasPrefix(rest, "function}") {
+		if strings.HasPrefix(rest, "lease}") || strings.HasPrefix(rest, "attempt}") || strings.HasPrefix(rest, "function}") ||
+			strings.HasPrefix(rest, "call}") || strings.HasPrefix(rest, "term}") {
 			unit, more, _ := strings.Cut(rest, " {")
 			head, rest = head+" {"+unit, more
 		}
@@ -228,7 +241,7 @@ func TestSpans(t *testing.T) {
 			has(first, "distlock.token", "1") != 1 || has(first, "distlock.outcome", "ok") != 1 || first.Status().Code != codes.Unset {
 			t.Errorf("the first span is %v %v %v", first.Name(), first.Attributes(), first.Status())
 		}
-		waited, failed, released := 0, 0, 0
+		waited, failed, released, broken := 0, 0, 0, 0
 		for _, s := range spans {
 			if s.EndTime().Sub(s.StartTime()).Round(time.Second) == 3*time.Second {
 				waited += has(s, "distlock.key", "a/6")
@@ -236,12 +249,15 @@ func TestSpans(t *testing.T) {
 			if s.Status().Code == codes.Error {
 				failed += has(s, "distlock.key", "a/4")
 			}
-			if s.Name() == "distlock release" {
+			switch s.Name() {
+			case "distlock release":
 				released++
+			case "distlock break":
+				broken += has(s, "distlock.outcome", "ok")
 			}
 		}
-		if waited != 1 || failed != 1 || released < 4 {
-			t.Errorf("got %d spans that waited, %d that failed, %d of releases", waited, failed, released)
+		if waited != 1 || failed != 1 || released < 4 || broken != 1 {
+			t.Errorf("got %d spans that waited, %d that failed, %d of releases, %d of breaks", waited, failed, released, broken)
 		}
 	})
 }

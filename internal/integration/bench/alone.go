@@ -17,14 +17,16 @@ func alone(ctx context.Context, p plan) ([]line, error) {
 		return nil, err
 	}
 	defer proc.close()
-	var ours, floor, mean, floorMean record
-	var a, b guard
-	err = interleave(ctx, p,
+	var ours, scripts, floor, mean, scriptsMean, floorMean record
+	var a, b, c guard
+	err = inTurn(ctx, p, []side{
 		repeat(&mean, &ours, func(ctx context.Context) error { return proc.once(ctx, "bench-alone", &a) }),
-		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-floor", &b) }),
-		&ours, &floor, &mean, &floorMean)
+		repeat(&scriptsMean, &scripts, func(ctx context.Context) error { return proc.scriptsOnce(ctx, "bench-scripts", &b) }),
+		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-floor", &c) }),
+	}, &ours, &scripts, &floor, &mean, &scriptsMean, &floorMean)
 	return []line{
 		compared("acquire + release, p50", &ours, &floor).atMost(1.15),
+		compared("the two scripts by hand, p50", &scripts, &floor),
 		{Figure: "acquire + release, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 		compared("acquire + release, mean", &mean, &floorMean),
 	}, err
@@ -56,13 +58,17 @@ func busy(ctx context.Context, p plan) ([]line, error) {
 		return nil, err
 	}
 	defer proc.close()
-	var ours, floor record
-	err = interleave(ctx, p,
+	var ours, scripts, floor record
+	err = inTurn(ctx, p, []side{
 		together(&ours, p.keys, "bench-busy-%d", proc.once),
+		together(&scripts, p.keys, "bench-busy-scripts-%d", proc.scriptsOnce),
 		together(&floor, p.keys, "bench-busy-floor-%d", proc.floorOnce),
-		&ours, &floor)
-	figure := fmt.Sprintf("acquire + release, %d goroutines, %d keys", busyWorkers, p.keys)
-	return []line{compared(figure, &ours, &floor).atMost(0.8)}, err
+	}, &ours, &scripts, &floor)
+	by := fmt.Sprintf(", %d goroutines, %d keys", busyWorkers, p.keys)
+	return []line{
+		compared("acquire + release"+by, &ours, &floor).atMost(0.8),
+		compared("the two scripts by hand"+by, &scripts, &floor),
+	}, err
 }
 
 // together returns a side of busyWorkers goroutines that run op on keys drawn at

@@ -18,7 +18,9 @@
 // Where the quartiles lie far apart, the machine was not quiet enough to tell.
 //
 //   - alone: one goroutine acquires and releases one key. Floor: SET NX PX, DELEX IFEQ.
-//     The budget is for the median; the mean has in it whatever else the machine did.
+//     The budget is for the median; the mean has in it whatever else the machine did. A
+//     third side runs the lock's two scripts by hand: what the token and the wake-up cost
+//     at the server, whatever the client.
 //
 //   - busy: 20 goroutines do so on 10,000 keys drawn at random, with a pool of 20
 //     connections on either side. The figure is elapsed time by operations. The floor

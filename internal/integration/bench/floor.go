@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -17,6 +18,14 @@ const (
 	// as only the holder deletes.
 	floorOwner = "0123456789012345678901234567890123456789"
 )
+
+// floorOwners numbers those of newFloorOwner.
+var floorOwners atomic.Int64
+
+// newFloorOwner returns an owner that nobody else has.
+func newFloorOwner() string {
+	return fmt.Sprintf("%0*d", len(floorOwner), floorOwners.Add(1))
+}
 
 var errGone = errors.New("floor: the key was not there")
 

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -73,7 +71,7 @@ func (q *quorumFloor) once(ctx context.Context, key string, g *guard) error {
 // it must not delete what a later attempt has.
 func (q *quorumFloor) acquire(ctx context.Context, key string) (owner string, err error) {
 	for {
-		owner = fmt.Sprintf("%0*d", len(floorOwner), quorumOwners.Add(1))
+		owner = newFloorOwner()
 		err = q.each(func(c *goredis.Client) error {
 			ok, err := floorTry(ctx, c, key, owner, floorTTL)
 			if err == nil && !ok {
@@ -93,9 +91,6 @@ func (q *quorumFloor) acquire(ctx context.Context, key string) (owner string, er
 func (q *quorumFloor) release(ctx context.Context, key, owner string) error {
 	return q.each(func(c *goredis.Client) error { return floorRelease(ctx, c, key, owner) })
 }
-
-// quorumOwners numbers the attempts of all quorum floors.
-var quorumOwners atomic.Int64
 
 var errTaken = errors.New("floor: taken")
 

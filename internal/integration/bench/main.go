@@ -133,11 +133,15 @@ func run(ctx context.Context, p plan, only string, f files, out io.Writer) error
 	if r.about, err = about(ctx, p, chosen); err != nil {
 		return err
 	}
+	var invalid []error
 	for _, s := range chosen {
 		begun := time.Now()
 		got, err := s.run(ctx, p.at(os.Getenv(s.env)))
 		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
+			err = fmt.Errorf("%s: %w", s.name, err)
+			invalid = append(invalid, err)
+			r.about = append(r.about, fmt.Sprintf("Left out, as the run was not valid: %v", err))
+			continue // the others are worth their time
 		}
 		fmt.Fprintf(os.Stderr, "bench: %s took %.1f s\n", s.name, time.Since(begun).Seconds())
 		for i := range got {
@@ -149,5 +153,5 @@ func run(ctx context.Context, p plan, only string, f files, out io.Writer) error
 		r.lines = append(r.lines, got...)
 	}
 	fmt.Fprint(out, r.markdown())
-	return r.write(f)
+	return errors.Join(append(invalid, r.write(f))...)
 }

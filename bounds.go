@@ -14,8 +14,9 @@ const (
 )
 
 // CheckKey returns nil if key is 1 to 512 bytes of UTF-8 without NUL, and else an
-// error that matches ErrInvalid. Acquire, TryAcquire and the fences check their
-// keys so; it is for those who write a fence of their own.
+// error that matches ErrInvalid. Acquire, TryAcquire and the fences check their keys
+// so, but for that of package redis, whose keys are Redis's own; it is for those who
+// write a fence of their own.
 func CheckKey(key string) error {
 	switch {
 	case key == "":

@@ -1,6 +1,7 @@
 package distlock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -77,8 +78,8 @@ type mark struct {
 }
 
 // Advance raises the mark of key to t, at take-over and before the first read.
-// A t smaller than the mark is ErrStale, 0 or over 2^63-1 is ErrInvalid; the
-// mark is then unchanged. An equal t is accepted: one holder comes many times.
+// A t smaller than the mark is ErrStale; one of 0 or over 2^63-1, and a key that
+// CheckKey refuses, are ErrInvalid. The mark is then unchanged. An equal t is accepted: one holder comes many times.
 func (f *Fence) Advance(key string, t Token) error {
 	return f.Do(key, t, func() error { return nil })
 }
@@ -90,7 +91,7 @@ func (f *Fence) Advance(key string, t Token) error {
 // error. An error or a panic of write leaves the mark raised. Write must not
 // use the same key of the same Fence again.
 func (f *Fence) Do(key string, t Token, write func() error) error {
-	if err := CheckToken(t); err != nil {
+	if err := cmp.Or(CheckKey(key), CheckToken(t)); err != nil {
 		return fmt.Errorf("distlock: fence %q: %w", key, err)
 	}
 	m := f.mark(key)

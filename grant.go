@@ -53,7 +53,7 @@ func (c *Client) grant(ctx context.Context, l *Lease, set *settings, sent Instan
 		return ErrClosed
 	case l.lostErr != nil || s.over:
 		return errSessionOver
-	case l.limit <= now:
+	case set.maxHold > 0 && now.Sub(l.granted) >= set.maxHold:
 		return fmt.Errorf("granted too late: the answer took %v of a max-hold of %v", now.Sub(sent), set.maxHold)
 	case Instant(l.until.Load()).Sub(now) >= minLeft(l.renewable()):
 	case s.keeper != nil:

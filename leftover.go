@@ -39,6 +39,7 @@ type leftover struct {
 	lease   *Lease  // that it is of; nil: the session itself
 	missed  int     // how often the server knew of nothing
 	failed  int     // how often it gave no answer
+	from    Instant // when the first look is due: behind a lock-delay
 	expires Instant // when the server has forgotten it by itself
 }
 
@@ -60,10 +61,11 @@ func (c *Client) clean(f *leftover, delay time.Duration) {
 	if f.lease != nil {
 		terms = f.lease.hold.Terms
 	}
-	f.expires = now.Add(delay + terms.Lifetime())
+	f.from = now.Add(delay)
+	f.expires = f.from.Add(terms.Lifetime())
 	f.session.users++
 	c.dust.count++
-	c.schedule(f, now.Add(delay))
+	c.schedule(f, f.from)
 }
 
 // cleanHold cleans up what the server may have of l. c.mu is held.
@@ -188,6 +190,9 @@ func (f *leftover) settle(err error, final bool) {
 		f.drop()
 		return
 	}
+	if c.isClosing() { // by now: sweep has missed it
+		pause = 0
+	}
 	c.schedule(f, now.Add(pause))
 }
 
@@ -213,9 +218,9 @@ func (c *Client) sweep() <-chan struct{} {
 		f, ok := e.(*leftover)
 		switch {
 		case !ok:
-		case f.missed+f.failed > 0:
+		case f.from <= now:
 			c.schedule(f, now)
-		case f.place.at > now && f.session.keeper == nil:
+		case f.session.keeper == nil:
 			c.unschedule(f)
 			f.drop()
 		}

@@ -10,9 +10,10 @@ import (
 // it, so that a short job runs once in a window of time: a release before that
 // tells the server to free the key by itself when d is over, and the process
 // may end. The lease is over at once, as after every release. It does not
-// make a lease last: one that is lost before its release is free when its
-// lifetime on the server ends, as always, and the job may then be run again. A
-// TTL as long as the window covers that too.
+// make a lease last. Where one is lost before its release, the key is kept all the
+// same if this process lives and reaches the server in time to tell it; after a crash,
+// or cut off, it is free when its lifetime on the server ends, as always, and the job
+// may then be run again. A TTL as long as the window covers that too.
 //
 // D is counted by the server's clock from the release on. Choose it shorter
 // than the period of a schedule, half of it for example, or the run that comes

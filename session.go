@@ -63,7 +63,7 @@ type session struct {
 
 	// Guarded by Client.mu.
 	isOpen   bool
-	over     bool // dead, retired or closed: never used again
+	over     bool // dead or closed: never used again
 	retired  bool // takes no new acquisitions, ends with its last user
 	users    int  // leases, calls and leftovers
 	idle     Instant

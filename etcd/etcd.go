@@ -118,10 +118,10 @@ func (b *Backend) open(ctx context.Context, t distlock.Terms) (*session, error) 
 		return nil, judge(ctx, err)
 	}
 	s := &session{
-		backend: b, terms: t, lease: resp.ID,
-		held: make(map[string]*grant), check: make(chan struct{}, 1),
+		backend: b, lease: resp.ID,
+		lifetime: min(time.Duration(resp.TTL)*time.Second, t.Lifetime()),
+		held:     make(map[string]*grant), check: make(chan struct{}, 1),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.setLifetime(resp.TTL)
 	return s, nil
 }

@@ -145,7 +145,7 @@ func (m *marks) Refused(err error) bool {
 // again only where it was never sent.
 func (m *marks) txn(ctx context.Context, key string, version int64, ops ...clientv3.Op) (*clientv3.TxnResponse, error) {
 	unmoved := clientv3.Compare(clientv3.ModRevision(m.prefix+key), "=", version)
-	resp, err := m.kv.Txn(ctx).If(unmoved).Then(ops...).Commit()
+	resp, err := m.kv.Txn(ctx).If(unmoved).Then(ops...).Else(agreed(m.prefix + key)).Commit()
 	if err == nil && !resp.Succeeded {
 		err = mark.ErrMoved
 	}

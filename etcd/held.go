@@ -12,7 +12,9 @@ import (
 //
 // What is in Then is done only while the lock is l's, however late the request
 // arrives: no other fence is needed for it. Not Succeeded means that l has
-// been lost or released. It compares the mod revision of the lock's key with l's
+// been lost or released. A transaction that does nothing, or only reads WithSerializable,
+// is answered by one member, which may be behind: put an ordinary read into its Else
+// where the answer alone matters. The condition compares the mod revision of the lock's key with l's
 // token: the key is never written after its creation but by who breaks the lock. So
 // the client must see keys as the lock's client does: in the same namespace, with
 // read access. For a lease that is not of this

@@ -1,6 +1,7 @@
 package etcd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,7 @@ func (b *Backend) head(ctx context.Context, key string) (h head, waiters int, er
 	if len(queue) == 0 {
 		return h, 0, nil
 	}
-	first := slices.MinFunc(queue, func(a, b *mvccpb.KeyValue) int { return int(a.CreateRevision - b.CreateRevision) })
+	first := slices.MinFunc(queue, func(a, b *mvccpb.KeyValue) int { return cmp.Compare(a.CreateRevision, b.CreateRevision) })
 	waiters = len(queue) - 1
 	h = head{name: string(first.Key), created: first.CreateRevision, lease: clientv3.LeaseID(first.Lease)}
 	if string(first.Value) == value.Broken {
@@ -117,8 +118,8 @@ func (b *Backend) keepPlace(ctx context.Context, h head, delay time.Duration) er
 	}
 	err = b.replace(ctx, h, clientv3.OpPut(h.name, value.Broken, clientv3.WithLease(lease.ID)))
 	switch {
-	case err == nil: // the delay counts from now
-		_, err = b.client.KeepAliveOnce(ctx, lease.ID)
+	case err == nil: // the delay counts from now, or, where that fails, from a moment ago
+		_, _ = b.client.KeepAliveOnce(ctx, lease.ID)
 	case errors.Is(err, distlock.ErrStale):
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enterBound)
 		defer cancel()

@@ -150,8 +150,9 @@ func (s *session) unseen(names [][]byte) (missing []*grant) {
 	return missing
 }
 
-// isLost asks for a key by itself: a member may be behind in what it lists.
+// isLost asks for a key by itself: a leader that has been replaced and does not know
+// it yet lists what it had.
 func (s *session) isLost(ctx context.Context, g *grant) bool {
-	resp, err := s.backend.client.Txn(ctx).If(s.isThere(g)...).Commit()
-	return err == nil && !resp.Succeeded
+	there, err := holds(ctx, s.backend.client, g.name, s.isThere(g)...)
+	return err == nil && !there
 }

@@ -55,6 +55,28 @@ func TestDeletedKeyIsFoundByTheNextRenewal(t *testing.T) {
 	}
 }
 
+func TestKeyThatWasWrittenOverIsTakenAnew(t *testing.T) {
+	t.Parallel()
+	s := newSpace(t)
+	c := s.client(distlock.WithTTL(3 * time.Second))
+	l := s.acquire(c, "job")
+	if _, err := s.admin.Put(s.ctx, s.keys("job/")[0], "stray"); err != nil { // takes its lease away
+		t.Fatal(err)
+	}
+	s.ends(l, 3*time.Second)
+	again, err := c.TryAcquire(s.ctx, "job")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Token() <= l.Token() {
+		t.Errorf("got token %v after %v", again.Token(), l.Token())
+	}
+	s.release(again)
+	if left := s.keys("job/"); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
 func TestQuickSessionsAreNotLost(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

@@ -26,6 +26,34 @@ func (s *session) queue(r distlock.Request) *queue {
 	return &queue{session: s, request: r, dir: dir, own: s.name(dir)}
 }
 
+// try puts the own key if nobody holds or queues for the lock, and else reads it.
+func (q *queue) try(ctx context.Context) (*clientv3.TxnResponse, error) {
+	return q.session.backend.client.Txn(ctx).If(isFree(q.dir), q.absent()).Then(q.put()).Else(clientv3.OpGet(q.own)).Commit()
+}
+
+// absent is the condition that the own key is not there. A key that is put over another
+// would keep that one's create revision, by which its place and its lock are known.
+func (q *queue) absent() clientv3.Cmp {
+	return clientv3.Compare(clientv3.CreateRevision(q.own), "=", 0)
+}
+
+// isStray reports whether the own key, which a try has read, has no lease: somebody has
+// written over it.
+func (q *queue) isStray(resp *clientv3.TxnResponse) bool {
+	kvs := resp.Responses[0].GetResponseRange().Kvs
+	return len(kvs) > 0 && kvs[0].Lease == 0
+}
+
+// sweep deletes the own key if it has no lease. With the session's name, it is no use to
+// anybody else.
+func (q *queue) sweep(ctx context.Context) error {
+	_, err := q.session.backend.client.Txn(ctx).
+		If(clientv3.Compare(clientv3.LeaseValue(q.own), "=", clientv3.NoLease)).
+		Then(clientv3.OpDelete(q.own)).
+		Commit()
+	return err
+}
+
 func (q *queue) put() clientv3.Op {
 	return clientv3.OpPut(q.own, value.Of(q.request), clientv3.WithLease(q.session.lease))
 }
@@ -64,11 +92,11 @@ func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hol
 func (q *queue) enter(ctx context.Context) (place, error) {
 	ctx, cancel := context.WithTimeout(ctx, enterBound)
 	defer cancel()
-	absent := []clientv3.Cmp{clientv3.Compare(clientv3.CreateRevision(q.own), "=", 0)}
+	absent := q.absent()
 	resp, err := q.session.backend.client.Txn(ctx).
-		If(isFree(q.dir)).
+		If(isFree(q.dir), absent).
 		Then(q.put()).
-		Else(clientv3.OpTxn(absent, []clientv3.Op{q.put()}, nil), clientv3.OpGet(q.dir, newestFirst(front)...)).
+		Else(clientv3.OpTxn([]clientv3.Cmp{absent}, []clientv3.Op{q.put()}, nil), clientv3.OpGet(q.dir, newestFirst(front)...)).
 		Commit()
 	if err != nil {
 		return place{}, judge(ctx, err)

@@ -56,11 +56,9 @@ func partOf(ctx context.Context, n int) time.Duration {
 // renew makes one request, and has the keys of grants looked for if it is
 // answered.
 func (s *session) renew(ctx context.Context) error {
-	resp, err := s.backend.client.KeepAliveOnce(ctx, s.lease)
-	if err != nil {
+	if _, err := s.backend.client.KeepAliveOnce(ctx, s.lease); err != nil {
 		return err
 	}
-	s.setLifetime(resp.TTL)
 	select {
 	case s.check <- struct{}{}:
 	default:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -15,14 +14,13 @@ import (
 // A session is one lease and all keys under it.
 type session struct {
 	backend *Backend
-	terms   distlock.Terms
 	lease   clientv3.LeaseID
 
-	lifetime atomic.Int64 // a time.Duration
+	lifetime time.Duration
 
 	ctx    context.Context // of listen; ends with Close
 	cancel context.CancelFunc
-	work   sync.WaitGroup // listen
+	work   sync.WaitGroup // listen and lookForKeys
 	check  chan struct{}  // tells listen to look for the keys of grants; capacity 1
 
 	mu    sync.Mutex        // guards all below
@@ -46,14 +44,7 @@ type grant struct {
 }
 
 // Lifetime is what the server has granted, but at most what was asked for.
-func (s *session) Lifetime() time.Duration { return time.Duration(s.lifetime.Load()) }
-
-func (s *session) setLifetime(seconds int64) {
-	if asked := int64(s.terms.Lifetime() / time.Second); seconds > asked {
-		seconds = asked
-	}
-	s.lifetime.Store(int64(time.Duration(seconds) * time.Second))
-}
+func (s *session) Lifetime() time.Duration { return s.lifetime }
 
 // isFree is the condition that nobody holds or queues for the lock of
 // directory dir: no key there has a lease. Keys without one are ignored.
@@ -64,7 +55,12 @@ func isFree(dir string) clientv3.Cmp {
 // TryAcquire puts the session's key if no other is there.
 func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
 	q := s.queue(r)
-	resp, err := s.backend.client.Txn(ctx).If(isFree(q.dir)).Then(q.put()).Else(clientv3.OpGet(q.own)).Commit()
+	resp, err := q.try(ctx)
+	if err == nil && !resp.Succeeded && q.isStray(resp) {
+		if err = q.sweep(ctx); err == nil {
+			resp, err = q.try(ctx)
+		}
+	}
 	switch {
 	case err != nil:
 		return distlock.Hold{}, judge(ctx, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/pause"
 	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
@@ -108,8 +109,7 @@ func (q *queue) bothThere(ctx context.Context, p place) (bool, error) {
 	if p.created > 0 {
 		conditions = append(conditions, clientv3.Compare(clientv3.CreateRevision(q.own), "=", p.created))
 	}
-	resp, err := q.session.backend.client.Txn(ctx).If(conditions...).Commit()
-	return err == nil && resp.Succeeded, err
+	return holds(ctx, q.session.backend.client, q.own, conditions...)
 }
 
 // next looks again, as often as it takes to get an answer, and takes a new
@@ -128,10 +128,8 @@ func (q *queue) next(ctx context.Context, p place) (place, error) {
 		case !passes(err):
 			return p, err
 		}
-		select {
-		case <-time.After(retryAfter):
-		case <-ctx.Done():
-			return p, ctx.Err()
+		if err := pause.For(ctx, retryAfter); err != nil {
+			return p, err
 		}
 	}
 	return q.enter(ctx)

@@ -10,14 +10,15 @@ import (
 // watchBound is how long a watch may take to begin.
 const watchBound = time.Second
 
-// A watch tells of the deletion of one key. The zero value tells nothing.
+// A watch tells of the deletion of a key, or of those in a range. The zero value tells
+// nothing.
 type watch struct {
 	events clientv3.WatchChan // closed when the watch is over
 	cancel context.CancelFunc
 }
 
-// watch watches for the deletion of the key of that name, from now on or from
-// the revision that opts name. Its first event says that it was created, and
+// watch watches for the deletion of the key of that name, or of a range that opts end,
+// from now on or from the revision that opts name. Its first event says that it was created, and
 // after which revision.
 //
 // A watch from now on is one that the server tells at once. One from a

@@ -11,6 +11,18 @@ import (
 // session opens a session of its own on b, with no core behind it.
 func (r *row) session(b distlock.Backend, asked distlock.Terms) (distlock.Session, distlock.Terms) {
 	r.Helper()
+	s, t := r.open(b, asked)
+	r.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), r.patience())
+		defer cancel()
+		s.Close(ctx)
+	})
+	return s, t
+}
+
+// open is session without the Close at the end: the contract asks for one only.
+func (r *row) open(b distlock.Backend, asked distlock.Terms) (distlock.Session, distlock.Terms) {
+	r.Helper()
 	t, err := b.Check(asked)
 	if err != nil {
 		r.Fatalf("Check: %v", err)
@@ -19,11 +31,6 @@ func (r *row) session(b distlock.Backend, asked distlock.Terms) (distlock.Sessio
 	if err != nil {
 		r.Fatalf("Open: %v", err)
 	}
-	r.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), r.patience())
-		defer cancel()
-		s.Close(ctx)
-	})
 	return s, t
 }
 
@@ -195,11 +202,7 @@ func endedContexts(r *row) {
 func sessionCloseFrees(r *row) {
 	c := r.lasting()
 	b := r.h.Backend(r)
-	t := r.terms(r.long())
-	s, err := b.Open(r.within(r.patience()), t)
-	if err != nil {
-		r.Fatalf("Open: %v", err)
-	}
+	s, t := r.open(b, distlock.Terms{TTL: r.long(), LockDelay: distlock.UnsetLockDelay})
 	r.grant(s, r.request(t))
 	r.refused(c, r.key)
 	if err := s.Close(r.within(r.patience())); err != nil {

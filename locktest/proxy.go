@@ -17,7 +17,7 @@ type Proxy struct {
 	work     sync.WaitGroup
 
 	mu      sync.Mutex // guards all below
-	changed sync.Cond  // mode, closed, or a pair's cut
+	changed sync.Cond  // swallow, closed, or a pair's cut
 	closed  bool
 	swallow [2]bool            // by direction
 	pairs   map[*pair]struct{} // connections under way

@@ -60,8 +60,9 @@ func prepare(t *testing.T, h Harness) (_ Harness, run []testCase, out []string) 
 func (h *Harness) kinds(t *testing.T) []string {
 	t.Helper()
 	r := newRow(t, h, "kinds")
-	s, _ := r.bare()
-	_, inspects := r.h.Backend(t).(distlock.Inspector)
+	b := r.h.Backend(t)
+	_, inspects := b.(distlock.Inspector)
+	s, _ := r.open(b, distlock.Terms{TTL: r.long()})
 	defer s.Close(t.Context()) // before the cases, some of which count sessions
 	var kinds []string
 	for kind, is := range map[string]bool{

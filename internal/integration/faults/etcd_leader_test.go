@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	etcdlock "github.com/distlock-go/distlock/etcd"
 	"github.com/distlock-go/distlock/internal/integration/proxy"
 	"github.com/distlock-go/distlock/internal/integration/servers"
+	clientv3 "go.etcd.io/etcd/client/v3"
 )
 
 // Stands for: a leader that is gone takes every lock along, or hands them out anew, or
@@ -94,10 +96,22 @@ func TestEtcdMemberIsCutOffWithItsClients(t *testing.T) {
 			}
 			machine := watchMachine(t)
 			h := newHandOffs(t, ttl, holders, func(o distlock.Option) *distlock.Client { return etcdLocks(t, rest, o) })
+			stale := etcdlock.NewFence(etcdDial(t, m.Addr()), etcdlock.FenceOptions{Source: "test"})
+			if err := stale.Advance(within(t, bound), "account", 1); err != nil {
+				t.Fatal(err)
+			}
 			servers.Do(t, m.CutOff)
 			h.check(machine)
 			if _, err := holders[0].TryAcquire(within(t, time.Second), "beside"); err == nil {
 				t.Error("a member that is cut off grants a lock")
+			}
+			// Etcd itself would answer both of these by what the member has.
+			if _, err := stale.Txn(within(t, time.Second), "account", 1); err == nil {
+				t.Error("a member that is cut off takes a token for the latest")
+			}
+			look := clientv3.OpGet("account", clientv3.WithSerializable())
+			if _, err := stale.Txn(within(t, time.Second), "account", 1, look); err == nil {
+				t.Error("a member that is cut off reads under a token")
 			}
 			servers.Do(t, m.Heal)
 			eventually(t, bound, "its clients can lock again", func() bool {

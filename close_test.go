@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -221,6 +222,67 @@ func TestCloseLeavesTheLockDelay(t *testing.T) {
 		acquire(t, other, "k")
 		if d := time.Since(lost); d < time.Minute {
 			t.Errorf("taken over %v after the loss, lock-delay is 1m", d)
+		}
+	})
+}
+
+// A leftover that only waits for a renewal under way has no lock-delay to leave to the
+// server.
+func TestCloseAwaitsALeftoverBehindARenewal(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := memory.New()
+		c := newClient(t, b, distlock.WithTTL(30*time.Second))
+		l := acquire(t, c, "k")
+		b.SetHooks(memory.Hooks{Before: on(memory.Renew, func(context.Context) error {
+			time.Sleep(7 * time.Second) // more than a release waits, and Close begins in time to see its end
+			return errNet
+		})})
+		time.Sleep(10 * time.Second)
+		synctest.Wait() // the renewal is under way
+		if err := l.Release(t.Context()); err == nil {
+			t.Fatal("a release beside a renewal that hangs: got nil")
+		}
+		time.Sleep(50 * time.Millisecond) // now it is put off
+		if err := c.Close(t.Context()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if b.Len() != 0 {
+			t.Error("the key is held behind Close")
+		}
+	})
+}
+
+// A leftover whose request was under way when Close began is looked at once more, at
+// once and not when its turn would have come.
+func TestCloseWaitsForNoPause(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := memory.New()
+		c := newClient(t, b)
+		ctx, cancel := context.WithCancel(t.Context())
+		looks, fourth := 0, make(chan struct{})
+		b.SetHooks(memory.Hooks{Before: func(ctx context.Context, op memory.Op, _ string) error {
+			switch op {
+			case memory.Acquire:
+				cancel()
+				return hang(ctx)
+			case memory.Release:
+				if looks++; looks == 4 {
+					close(fourth)
+					time.Sleep(100 * time.Millisecond)
+				}
+			}
+			return nil
+		}})
+		if _, err := c.Acquire(ctx, "k"); err == nil {
+			t.Fatal("got a lease of a cancelled call")
+		}
+		<-fourth
+		start := time.Now()
+		if err := c.Close(t.Context()); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+		if took := time.Since(start); took > time.Second {
+			t.Errorf("Close took %v", took)
 		}
 	})
 }

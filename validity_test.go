@@ -151,6 +151,31 @@ func TestDeadlineIsNeverLaterThanTheTruth(t *testing.T) {
 	}
 }
 
+// A grant that nobody can use any more is told with what it has outlasted.
+func TestGrantThatCameTooLateSaysWhy(t *testing.T) {
+	for _, test := range []struct {
+		took time.Duration
+		opts []distlock.Option
+		want string
+	}{
+		{12 * time.Second, []distlock.Option{distlock.WithoutRenewal()}, "of a TTL of 12s"},
+		{12 * time.Second, []distlock.Option{distlock.WithoutRenewal(), distlock.WithMaxHold(time.Hour)}, "of a TTL of 12s"},
+		{5 * time.Second, []distlock.Option{distlock.WithMaxHold(5 * time.Second)}, "of a max-hold of 5s"},
+	} {
+		bubbleIn(t, test.want, func(t *testing.T) {
+			b := memory.New()
+			b.SetHooks(memory.Hooks{After: on(memory.Acquire, func(context.Context) error {
+				time.Sleep(test.took)
+				return nil
+			})})
+			c := newClient(t, b, distlock.WithTTL(12*time.Second))
+			if _, err := c.TryAcquire(t.Context(), "k", test.opts...); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %q in it", err, test.want)
+			}
+		})
+	}
+}
+
 func TestLeaseThatIsNotRenewedForEver(t *testing.T) {
 	const ttl = 12 * time.Second
 	for _, kind := range []string{"grants", "session"} {

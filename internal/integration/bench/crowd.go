@@ -96,7 +96,8 @@ func crowded(ctx context.Context, p plan, r rival, addr string, s crowdShape) (_
 	}
 	sent, err := c.watch(ctx, p, r, addr)
 	start := time.Now()
-	if err = errors.Join(err, release(ctx)); err != nil {
+	_, rerr := holder.tolerate(ctx, c.key, release(ctx))
+	if err = errors.Join(err, rerr); err != nil {
 		return nil, err
 	}
 	through := make(chan struct{})

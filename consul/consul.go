@@ -82,8 +82,8 @@ func (b *Backend) Info() distlock.Info {
 	return distlock.Info{Name: "consul", Fencing: distlock.FencingDurable, SessionPerTerms: true}
 }
 
-// Check checks the client, the options and the bounds of t. No lock-delay asked
-// for is DefaultLockDelay.
+// Check checks the client, the options and the bounds of t, and rounds its times up
+// to whole milliseconds. No lock-delay asked for is DefaultLockDelay.
 func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	switch {
 	case b.client == nil:
@@ -98,14 +98,9 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	}
 	t, err := t.CheckTTL(b.opts.MinTTL, MaxTTL, MaxLockDelay)
 	if err == nil {
-		t = distlock.Terms{TTL: whole(t.TTL), LockDelay: whole(t.LockDelay)}
+		t = t.RoundUp(time.Millisecond)
 	}
 	return t, err
-}
-
-// whole rounds up to milliseconds.
-func whole(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // Ping opens a session, takes and gives back a lock of its own, and ends the

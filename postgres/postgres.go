@@ -60,13 +60,9 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	}
 	t, err := t.CheckTTL(MinTTL, MaxTTL, MaxLockDelay)
 	if err == nil {
-		t.TTL, t.LockDelay = roundUp(t.TTL), roundUp(t.LockDelay)
+		t = t.RoundUp(time.Millisecond)
 	}
 	return t, err
-}
-
-func roundUp(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // Ping opens a lock connection as Open does, takes a lock on it with its

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/round"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -128,7 +129,7 @@ func (l TxLocker) limitIdle(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	_, err := tx.Exec(ctx, "SELECT set_config('idle_in_transaction_session_timeout', $1, true)",
-		strconv.FormatInt(roundUp(l.IdleTimeout).Milliseconds(), 10))
+		strconv.FormatInt(round.Up(l.IdleTimeout, time.Millisecond).Milliseconds(), 10))
 	return err
 }
 

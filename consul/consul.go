@@ -25,7 +25,8 @@ type Options struct {
 	// Prefix begins the names of all entries in the key/value store. Default
 	// DefaultPrefix. Up to 128 bytes of letters, digits and -_./, without an
 	// empty part or one that begins with a dot. Clients with different prefixes
-	// do not see each other's locks.
+	// do not see each other's locks, unless one prefix begins with the other: then
+	// a key of the shorter one and a key of the longer one can have one entry.
 	Prefix string
 	// MinTTL is the shortest TTL to allow: what session_ttl_min is in the
 	// servers' configuration. Default MinTTL, at least 10 ms. A TTL that the
@@ -107,11 +108,11 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 // session: a server without a leader, a token without the rights and a
 // session_ttl_min over the shortest TTL say so. An error is the server's own.
 func (b *Backend) Ping(ctx context.Context) error {
-	api, err := b.Open(ctx, distlock.Terms{TTL: b.opts.MinTTL})
+	opened, err := b.Open(ctx, distlock.Terms{TTL: b.opts.MinTTL})
 	if err != nil {
 		return err
 	}
-	s := api.(*session)
+	s := opened.(*session)
 	owner := distlock.NewOwner()
 	h, err := s.TryAcquire(ctx, distlock.Request{Key: "ping-" + distlock.NewOwner().Text(), Owner: owner, Terms: s.terms})
 	if err == nil {

@@ -90,8 +90,9 @@ func (b *Backend) Open(ctx context.Context, t distlock.Terms) (distlock.Session,
 	return newSession(b, conn, pid, t)
 }
 
-// isNil reports whether pool is nil, or a nil pointer in an interface.
-func isNil(pool any) bool {
-	v := reflect.ValueOf(pool)
-	return pool == nil || v.Kind() == reflect.Pointer && v.IsNil()
+// isNil reports whether x, a pool or a transaction, is nil, or a nil pointer in an
+// interface.
+func isNil(x any) bool {
+	v := reflect.ValueOf(x)
+	return x == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/distlock-go/distlock/internal/round"
 )
 
 // A Backend speaks to one lock service. It does single attempts and nothing
@@ -69,6 +71,13 @@ func (t Terms) CheckTTL(minTTL, maxTTL, maxDelay time.Duration) (Terms, error) {
 		return t, Invalid("lock-delay", t.LockDelay, fmt.Sprintf("between 0 and %v", maxDelay))
 	}
 	return t, nil
+}
+
+// RoundUp returns t with both times rounded up to whole units, as a service keeps
+// them that counts in these. UnsetLockDelay stays what it is. It is for Check, behind
+// CheckTTL.
+func (t Terms) RoundUp(unit time.Duration) Terms {
+	return Terms{TTL: round.Up(t.TTL, unit), LockDelay: round.Up(t.LockDelay, unit)}
 }
 
 // A Session is a backend's work for one client. It is a Renewer or a Keeper,

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/distlock-go/distlock"
 )
@@ -38,6 +39,25 @@ func TestTokenBounds(t *testing.T) {
 		math.MaxUint64: distlock.ErrInvalid,
 	} {
 		is(t, token.String(), distlock.CheckToken(token), want)
+	}
+}
+
+func TestTermsAreRoundedUp(t *testing.T) {
+	const ms, s = time.Millisecond, time.Second
+	for _, test := range []struct{ d, unit, want time.Duration }{
+		{0, ms, 0},
+		{1, ms, ms},
+		{ms - 1, ms, ms},
+		{ms, ms, ms},
+		{ms + 1, ms, 2 * ms},
+		{1500 * ms, s, 2 * s},
+		{24 * time.Hour, s, 24 * time.Hour},
+		{distlock.UnsetLockDelay, ms, distlock.UnsetLockDelay},
+	} {
+		got := distlock.Terms{TTL: test.d, LockDelay: test.d}.RoundUp(test.unit)
+		if want := (distlock.Terms{TTL: test.want, LockDelay: test.want}); got != want {
+			t.Errorf("%v in units of %v: got %v, want %v", test.d, test.unit, got, want)
+		}
 	}
 }
 

@@ -25,7 +25,8 @@ type Options struct {
 	// Prefix begins the names of all entries in the key/value store. Default
 	// DefaultPrefix. Up to 128 bytes of letters, digits and -_./, without an
 	// empty part or one that begins with a dot. Clients with different prefixes
-	// do not see each other's locks.
+	// do not see each other's locks, unless one prefix begins with the other: then
+	// a key of the shorter one and a key of the longer one can have one entry.
 	Prefix string
 	// MinTTL is the shortest TTL to allow: what session_ttl_min is in the
 	// servers' configuration. Default MinTTL, at least 10 ms. A TTL that the
@@ -82,8 +83,8 @@ func (b *Backend) Info() distlock.Info {
 	return distlock.Info{Name: "consul", Fencing: distlock.FencingDurable, SessionPerTerms: true}
 }
 
-// Check checks the client, the options and the bounds of t. No lock-delay asked
-// for is DefaultLockDelay.
+// Check checks the client, the options and the bounds of t, and rounds its times up
+// to whole milliseconds. No lock-delay asked for is DefaultLockDelay.
 func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	switch {
 	case b.client == nil:
@@ -98,25 +99,20 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	}
 	t, err := t.CheckTTL(b.opts.MinTTL, MaxTTL, MaxLockDelay)
 	if err == nil {
-		t = distlock.Terms{TTL: whole(t.TTL), LockDelay: whole(t.LockDelay)}
+		t = t.RoundUp(time.Millisecond)
 	}
 	return t, err
-}
-
-// whole rounds up to milliseconds.
-func whole(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // Ping opens a session, takes and gives back a lock of its own, and ends the
 // session: a server without a leader, a token without the rights and a
 // session_ttl_min over the shortest TTL say so. An error is the server's own.
 func (b *Backend) Ping(ctx context.Context) error {
-	api, err := b.Open(ctx, distlock.Terms{TTL: b.opts.MinTTL})
+	opened, err := b.Open(ctx, distlock.Terms{TTL: b.opts.MinTTL})
 	if err != nil {
 		return err
 	}
-	s := api.(*session)
+	s := opened.(*session)
 	owner := distlock.NewOwner()
 	h, err := s.TryAcquire(ctx, distlock.Request{Key: "ping-" + distlock.NewOwner().Text(), Owner: owner, Terms: s.terms})
 	if err == nil {

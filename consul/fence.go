@@ -24,7 +24,8 @@ type FenceOptions struct {
 	// is an error.
 	Source string
 	// Prefix begins the names of marks. Default DefaultMarks. It is limited as
-	// Options.Prefix is, and must not be that of locks.
+	// Options.Prefix is. Neither it nor a prefix of locks may begin with the other,
+	// or a mark and a lock can have one entry.
 	Prefix string
 }
 

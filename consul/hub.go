@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/pause"
 	"github.com/hashicorp/consul/api"
 )
 
@@ -158,9 +159,8 @@ func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) (bool, err
 			return held, nil
 		}
 		index = at
-		select {
-		case <-time.After(yieldPause):
-		case <-ctx.Done():
+		if err := pause.For(ctx, yieldPause); err != nil {
+			return false, err
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/round"
 	"github.com/distlock-go/distlock/internal/value"
 	"github.com/hashicorp/consul/api"
 )
@@ -54,7 +55,7 @@ func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay
 		{Verb: api.KVDelete, Key: name},
 	}
 	if delay > 0 {
-		id, err := b.createSession(ctx, distlock.Terms{TTL: b.opts.MinTTL, LockDelay: whole(delay)})
+		id, err := b.createSession(ctx, distlock.Terms{TTL: b.opts.MinTTL, LockDelay: round.Up(delay, time.Millisecond)})
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/pause"
+	"github.com/distlock-go/distlock/internal/round"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -51,7 +52,7 @@ func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay
 	}
 	text := strconv.FormatInt(id, 10)
 	_, err = ask(ctx, conn, b.opts.in(breakSQL), text, t.String(),
-		strconv.FormatInt(h.pid, 10), strconv.FormatInt(roundUp(delay).Milliseconds(), 10))
+		strconv.FormatInt(h.pid, 10), strconv.FormatInt(round.Up(delay, time.Millisecond).Milliseconds(), 10))
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return fmt.Errorf("%w: it has just been followed", distlock.ErrStale)

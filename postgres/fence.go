@@ -157,11 +157,11 @@ func (f *Fence) Reset(ctx context.Context, tx pgx.Tx, key string) error {
 
 // valid checks what all methods are given.
 func (f *Fence) valid(tx pgx.Tx, key string) error {
-	switch {
-	case f.err != nil:
+	if f.err != nil {
 		return f.err
-	case tx == nil:
-		return distlock.Invalid("transaction", "nil", "one that has begun")
+	}
+	if err := checkTx(tx); err != nil {
+		return err
 	}
 	return distlock.CheckKey(key)
 }

@@ -162,16 +162,26 @@ func (l *lane) goodbye(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, goodbyeBound)
 	defer cancel()
 	inTime := context.AfterFunc(ctx, func() { l.close(errGoodbye) }) // ends a write that is stuck too
-	l.sending.Lock()
-	l.front.Send(&pgproto3.Terminate{})
-	_ = l.front.Flush() // whether it is gone is seen below
-	l.sending.Unlock()
+	l.sayGoodbye(ctx)
 	<-l.over // the server closes its end with the process' end
 	l.senders.Wait()
 	if !inTime() {
 		return fmt.Errorf("the server did not end the lock connection: %w", ctx.Err())
 	}
 	return nil
+}
+
+// sayGoodbye tells the server to end. The bound of the last flight's write may have
+// passed since, and would let nothing out any more. Whether the word has left is seen by
+// the end of the connection. Where ctx has ended, its own call of close may have come
+// before and been undone, so nothing is written; should it end later, that stands.
+func (l *lane) sayGoodbye(ctx context.Context) {
+	l.sending.Lock()
+	defer l.sending.Unlock()
+	l.front.Send(&pgproto3.Terminate{})
+	if l.conn.SetWriteDeadline(time.Now().Add(goodbyeBound)) == nil && ctx.Err() == nil {
+		_ = l.front.Flush()
+	}
 }
 
 // goodbyeBound is how long the server may take to end a connection that is told

@@ -196,6 +196,22 @@ func TestGoodbyeToAServerThatHangs(t *testing.T) {
 	}
 }
 
+// The bound of the last write has passed when the client closes: the server is told all
+// the same.
+func TestGoodbyeLongAfterTheLastWrite(t *testing.T) {
+	r := newRig(t)
+	if err := r.lane.conn.SetWriteDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan error, 1)
+	go func() { got <- r.lane.goodbye(t.Context()) }()
+	r.receive()
+	_ = r.conn.Close()
+	if err := <-got; err != nil {
+		t.Errorf("got %v, want nil: the server has ended the connection", err)
+	}
+}
+
 // A write that the peer does not take ends the connection, and keeps no caller.
 func TestStuckWriteEndsTheConnection(t *testing.T) {
 	r := newRig(t)

@@ -60,13 +60,9 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	}
 	t, err := t.CheckTTL(MinTTL, MaxTTL, MaxLockDelay)
 	if err == nil {
-		t.TTL, t.LockDelay = roundUp(t.TTL), roundUp(t.LockDelay)
+		t = t.RoundUp(time.Millisecond)
 	}
 	return t, err
-}
-
-func roundUp(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // Ping opens a lock connection as Open does, takes a lock on it with its
@@ -94,8 +90,9 @@ func (b *Backend) Open(ctx context.Context, t distlock.Terms) (distlock.Session,
 	return newSession(b, conn, pid, t)
 }
 
-// isNil reports whether pool is nil, or a nil pointer in an interface.
-func isNil(pool any) bool {
-	v := reflect.ValueOf(pool)
-	return pool == nil || v.Kind() == reflect.Pointer && v.IsNil()
+// isNil reports whether x, a pool or a transaction, is nil, or a nil pointer in an
+// interface.
+func isNil(x any) bool {
+	v := reflect.ValueOf(x)
+	return x == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }

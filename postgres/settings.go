@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/round"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -24,7 +25,7 @@ type setting struct{ name, value string }
 //   - Statements are planned once.
 func settings(ttl time.Duration) []setting {
 	ms := strconv.FormatInt(ttl.Milliseconds(), 10)
-	third := strconv.Itoa(int((ttl + 3*time.Second - 1) / (3 * time.Second))) // rounded up: the server gives up after four
+	third := strconv.Itoa(int(round.Up(ttl, 3*time.Second) / (3 * time.Second))) // rounded up: the server gives up after four
 	return []setting{
 		{"idle_session_timeout", ms},
 		{"idle_in_transaction_session_timeout", ms},

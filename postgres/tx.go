@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/round"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -50,8 +51,10 @@ func TryAcquireTx(ctx context.Context, tx pgx.Tx, keys ...string) error {
 
 // Acquire waits for the locks of all keys. On nil, tx has them until it ends, by
 // commit, by rollback, by rollback to a savepoint that was set before, or by the
-// loss of its connection. On any error tx is void: roll it back. If ctx ends, pgx
-// closes the connection, and the locks are free once the server has noticed.
+// loss of its connection. On an error that matches distlock.ErrInvalid nothing was
+// sent: tx is nil, or something else is out of its bounds. On any other error tx is
+// void: roll it back. If ctx ends, pgx closes the connection, and the locks are free
+// once the server has noticed.
 //
 // Keys are locked in the order of their numbers (see ID), so that calls with
 // several keys never wait for each other in a circle; two calls in one
@@ -63,7 +66,7 @@ func (l TxLocker) Acquire(ctx context.Context, tx pgx.Tx, keys ...string) error 
 }
 
 func (l TxLocker) acquire(ctx context.Context, tx pgx.Tx, keys []string) error {
-	ids, err := l.ids(keys)
+	ids, err := l.ids(tx, keys)
 	if err != nil {
 		return err
 	}
@@ -75,14 +78,14 @@ func (l TxLocker) acquire(ctx context.Context, tx pgx.Tx, keys []string) error {
 
 // TryAcquire takes the locks of all keys if nobody has any, without waiting. On
 // nil, tx has them as after Acquire. On an error that matches distlock.ErrHeld
-// it has none of them that it did not have before, and goes on. On any other
-// error tx is void.
+// it has none of them that it did not have before, and goes on. Other errors are
+// as those of Acquire.
 func (l TxLocker) TryAcquire(ctx context.Context, tx pgx.Tx, keys ...string) error {
 	return failed("try to acquire", keys, l.tryAcquire(ctx, tx, keys))
 }
 
 func (l TxLocker) tryAcquire(ctx context.Context, tx pgx.Tx, keys []string) error {
-	ids, err := l.ids(keys)
+	ids, err := l.ids(tx, keys)
 	if err != nil {
 		return err
 	}
@@ -128,12 +131,15 @@ func (l TxLocker) limitIdle(ctx context.Context, tx pgx.Tx) error {
 		return nil
 	}
 	_, err := tx.Exec(ctx, "SELECT set_config('idle_in_transaction_session_timeout', $1, true)",
-		strconv.FormatInt(roundUp(l.IdleTimeout).Milliseconds(), 10))
+		strconv.FormatInt(round.Up(l.IdleTimeout, time.Millisecond).Milliseconds(), 10))
 	return err
 }
 
-// ids returns the numbers of keys, sorted.
-func (l TxLocker) ids(keys []string) ([]int64, error) {
+// ids checks what both methods are given, and returns the numbers of keys, sorted.
+func (l TxLocker) ids(tx pgx.Tx, keys []string) ([]int64, error) {
+	if err := checkTx(tx); err != nil {
+		return nil, err
+	}
 	ns := cmp.Or(l.Namespace, DefaultNamespace)
 	if err := checkNamespace(ns); err != nil {
 		return nil, err
@@ -153,6 +159,14 @@ func (l TxLocker) ids(keys []string) ([]int64, error) {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), nil
+}
+
+// checkTx is the error of a transaction that is none.
+func checkTx(tx pgx.Tx) error {
+	if isNil(tx) {
+		return distlock.Invalid("transaction", "nil", "one that has begun")
+	}
+	return nil
 }
 
 // failed wraps the error of a call, once.

@@ -174,15 +174,19 @@ func TestTxIdleTimeout(t *testing.T) {
 }
 
 func TestTxInput(t *testing.T) {
+	tx := struct{ pgx.Tx }{} // whatever is sent on it panics
 	for name, err := range map[string]error{
-		"no key":             pglock.AcquireTx(t.Context(), nil),
-		"no key, try":        pglock.TryAcquireTx(t.Context(), nil),
-		"empty key":          pglock.AcquireTx(t.Context(), nil, "a", ""),
-		"long key":           pglock.AcquireTx(t.Context(), nil, fmt.Sprintf("%513d", 1)),
-		"NUL":                pglock.AcquireTx(t.Context(), nil, "a\x00"),
-		"bad namespace":      pglock.TxLocker{Namespace: "\xff"}.Acquire(t.Context(), nil, "a"),
-		"negative time-out":  pglock.TxLocker{IdleTimeout: -1}.Acquire(t.Context(), nil, "a"),
-		"time-out of a week": pglock.TxLocker{IdleTimeout: 7 * 24 * time.Hour}.TryAcquire(t.Context(), nil, "a"),
+		"no key":              pglock.AcquireTx(t.Context(), tx),
+		"no key, try":         pglock.TryAcquireTx(t.Context(), tx),
+		"empty key":           pglock.AcquireTx(t.Context(), tx, "a", ""),
+		"long key":            pglock.AcquireTx(t.Context(), tx, fmt.Sprintf("%513d", 1)),
+		"NUL":                 pglock.AcquireTx(t.Context(), tx, "a\x00"),
+		"bad namespace":       pglock.TxLocker{Namespace: "\xff"}.Acquire(t.Context(), tx, "a"),
+		"negative time-out":   pglock.TxLocker{IdleTimeout: -1}.Acquire(t.Context(), tx, "a"),
+		"time-out of a week":  pglock.TxLocker{IdleTimeout: 7 * 24 * time.Hour}.TryAcquire(t.Context(), tx, "a"),
+		"no transaction":      pglock.AcquireTx(t.Context(), nil, "a"),
+		"no transaction, try": pglock.TryAcquireTx(t.Context(), nil, "a"),
+		"a nil transaction":   pglock.AcquireTx(t.Context(), (*pgxpool.Tx)(nil), "a"),
 	} {
 		is(t, name, err, distlock.ErrInvalid)
 	}

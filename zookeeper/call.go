@@ -3,7 +3,6 @@ package zookeeper
 import (
 	"context"
 
-	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
@@ -66,5 +65,3 @@ func (s *session) judge(err error) error {
 	}
 	return err
 }
-
-var _ distlock.Keeper = (*session)(nil)

@@ -87,7 +87,8 @@
 // # What the user needs
 //
 // Rights: create, read and delete on Options.Root and below. Nodes get
-// Options.ACL; a Root that does not exist is created with it. Every server
+// Options.ACL; a Root that does not exist is created with it. Who waits behind a
+// node that it may not read is told zk.ErrNoAuth, after about a TTL. Every server
 // should be in the list of addresses, so that a session survives the loss of
 // its server. Clients may not use local sessions alone.
 package zookeeper

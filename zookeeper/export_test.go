@@ -18,6 +18,16 @@ var (
 	}
 )
 
+// Visit is what a session of b's lives by that is closed soon.
+func Visit(b *Backend) time.Duration { return b.visit().TTL }
+
+// Known is how many owners a session of this package's has a record of.
+func Known(api distlock.Session) (n int) {
+	s := api.(*session)
+	s.mark(func() { n = len(s.nodes) })
+	return n
+}
+
 // NodeName is the name of a node of owner's.
 func NodeName(owner distlock.Owner, sequence string) string { return prefix(owner) + sequence }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/pause"
+	"github.com/distlock-go/distlock/internal/round"
 	"github.com/go-zookeeper/zk"
 )
 
@@ -33,8 +34,12 @@ func (b *Backend) Inspect(ctx context.Context, key string) (distlock.LockInfo, e
 	return distlock.LockInfo{Held: h.token != 0, Token: h.token, Holder: h.holder, Left: -1, Waiters: h.waiters}, nil
 }
 
-// visit is what a session lives by that is closed soon.
-func (b *Backend) visit() distlock.Terms { return distlock.Terms{TTL: max(2*b.opts.Tick, MinTTL)} }
+// visit is what a session lives by that is closed soon: by MinTTL, as far as servers
+// with this tick grant it.
+func (b *Backend) visit() distlock.Terms {
+	tick := b.opts.Tick
+	return distlock.Terms{TTL: min(max(leastTicks*tick, MinTTL), mostTicks*tick)}
+}
 
 // leave closes the session, in the background where ctx has ended.
 func (s *session) leave(ctx context.Context) {
@@ -128,7 +133,7 @@ func (s *session) read(ctx context.Context, h *head) error {
 func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay time.Duration) error {
 	terms := b.visit()
 	if delay > 0 {
-		terms.TTL = max(roundUp(delay), 2*b.opts.Tick)
+		terms.TTL = max(round.Up(delay, time.Millisecond), leastTicks*b.opts.Tick)
 	}
 	s, err := b.open(ctx, terms)
 	if err != nil {

@@ -31,7 +31,9 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	return distlock.Hold{}, distlock.Held(0)
 }
 
-// Acquire stands in the queue and waits for the node before its own to go.
+// Acquire stands in the queue and waits for the node before its own to go. Where one
+// of the two cannot be watched the wait would have no end of its own, so it has that
+// error's.
 func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
 	n, err := s.place(ctx, s.request(r))
 	if err != nil {
@@ -45,14 +47,25 @@ func (s *session) Acquire(ctx context.Context, r distlock.Request) (distlock.Hol
 		case before == "":
 			return s.grant(r, n)
 		}
-		select {
-		case <-s.bell(before):
-		case <-s.bell(n.path): // somebody has deleted our place
-		case <-s.over:
-			return distlock.Hold{}, s.why()
-		case <-ctx.Done():
-			return distlock.Hold{}, ctx.Err()
+		if err := s.wait(ctx, before, n.path); err != nil {
+			return distlock.Hold{}, err
 		}
+	}
+}
+
+// wait returns nil when it is worth to look again: the node before may be gone, or
+// somebody has deleted our own.
+func (s *session) wait(ctx context.Context, before, own string) error {
+	theirs, ours := s.bell(before), s.bell(own)
+	select {
+	case <-theirs.rung:
+		return s.judge(theirs.err)
+	case <-ours.rung:
+		return s.judge(ours.err)
+	case <-s.over:
+		return s.why()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -28,8 +28,8 @@ type session struct {
 	cause error      // why it is over
 	lost  func(owner distlock.Owner, cause error)
 	nodes map[distlock.Owner]*node
-	bells map[string]chan struct{} // by the path of the node that they watch
-	soon  bool                     // watchOwn is about to run
+	bells map[string]*bell // by the path of the node that they watch
+	soon  bool             // watchOwn is about to run
 }
 
 // maxRequest bounds a packet to a server. The largest has a path of some 2 KiB in it,
@@ -38,6 +38,7 @@ const maxRequest = 128 << 10
 
 var (
 	_ distlock.Session      = (*session)(nil)
+	_ distlock.Keeper       = (*session)(nil)
 	_ distlock.Queuer       = (*session)(nil)
 	_ distlock.LossNotifier = (*session)(nil)
 )
@@ -48,7 +49,7 @@ func (b *Backend) open(ctx context.Context, t distlock.Terms) (*session, error) 
 	}
 	s := &session{
 		backend: b, terms: t, link: newLink(b, patience(t)), pulse: pulse{tick: b.opts.Tick},
-		over: make(chan struct{}), nodes: make(map[distlock.Owner]*node), bells: make(map[string]chan struct{}),
+		over: make(chan struct{}), nodes: make(map[distlock.Owner]*node), bells: make(map[string]*bell),
 	}
 	s.link.expired = s.expire
 	var err error

@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"time"
 
+	"github.com/distlock-go/distlock"
 	"github.com/go-zookeeper/zk"
 )
 
@@ -18,38 +19,56 @@ func (s *session) event(e zk.Event) {
 			s.watchAgain()
 		}
 	case zk.EventNodeDeleted:
-		s.ring(e.Path)
+		s.ring(e.Path, nil)
 		s.deleted(e.Path)
 	case zk.EventNodeDataChanged:
-		s.ring(e.Path)
+		s.ring(e.Path, nil)
 		s.unwatched(e.Path)
 	}
 }
 
-// bell returns a channel that is closed when the node at path is gone, and
-// sometimes earlier. Waiters for the same node share one, and its watch.
-func (s *session) bell(path string) <-chan struct{} {
+// A bell rings when its node is gone, and sometimes earlier. Waiters for the same
+// node share one, and its watch.
+type bell struct {
+	rung chan struct{} // closed when it rings
+	err  error         // set before that: why the node cannot be watched
+}
+
+// bell returns that of the node at path.
+func (s *session) bell(path string) *bell {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b, ok := s.bells[path]
-	if !ok {
-		b = make(chan struct{})
+	b := s.bells[path]
+	if b == nil {
+		b = &bell{rung: make(chan struct{})}
 		s.bells[path] = b
-		go func() { // ends with the answer or the connection
-			if _, _, err := s.zk.Get(path); err != nil {
-				s.ring(path)
-			}
-		}()
+		go s.listen(path) // ends with the answer or the connection
 	}
 	return b
 }
 
-func (s *session) ring(path string) {
+// listen sets the watch of the bell at path. Where there is none to be had it is
+// worth to look at the queue again if the node is gone or the connection: each comes
+// once. Any other error, such as that we may not read the node, would be met again
+// at once and for ever, so it is told to who waits.
+func (s *session) listen(path string) {
+	switch _, _, err := s.zk.Get(path); {
+	case err == nil: // see event
+	case err == zk.ErrNoNode, err == zk.ErrNoServer, isBroken(err):
+		s.ring(path, nil)
+	default:
+		s.ring(path, err)
+	}
+}
+
+// ring has the bell at path ring, with err where nothing will tell of the node.
+func (s *session) ring(path string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b, ok := s.bells[path]; ok {
+	if b := s.bells[path]; b != nil {
 		delete(s.bells, path)
-		close(b)
+		b.err = err
+		close(b.rung)
 	}
 }
 
@@ -58,11 +77,13 @@ func (s *session) ringAll() {
 	defer s.mu.Unlock()
 	for path, b := range s.bells {
 		delete(s.bells, path)
-		close(b)
+		close(b.rung)
 	}
 }
 
-// deleted takes note that the node at path is gone.
+// deleted takes note that the node at path is gone. That of a lock is forgotten with
+// it: the core, once told, has nothing to give up and comes back for nothing. One that
+// is not handed out yet has somebody at work on it, who is to find out and give it up.
 func (s *session) deleted(path string) {
 	owner, ok := ownerOf(path)
 	if !ok {
@@ -75,9 +96,10 @@ func (s *session) deleted(path string) {
 		return
 	}
 	n.gone = true
-	lost := s.lost
-	if !n.held {
-		lost = nil
+	var lost func(distlock.Owner, error)
+	if n.held {
+		delete(s.nodes, owner)
+		lost = s.lost
 	}
 	s.mu.Unlock()
 	if lost != nil {

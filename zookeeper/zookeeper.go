@@ -10,13 +10,22 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// The bounds of what a session can live by, with the server's default tick of
-// two seconds: a server grants 2 to 20 ticks.
+// How many ticks of its own a server grants a session, unless it is configured
+// otherwise.
+const leastTicks, mostTicks = 2, 20
+
+// The bounds of what a session can live by.
 const (
+	// DefaultTick is the servers' tickTime as they come.
 	DefaultTick = 2 * time.Second
-	MinTTL      = 2 * DefaultTick
-	// MaxTTL is also the most that TTL and lock-delay can be together.
-	MaxTTL = 20 * DefaultTick
+	// MinTTL is the least TTL with DefaultTick. With another Options.Tick it is two
+	// of those.
+	MinTTL = leastTicks * DefaultTick
+	// MaxTTL is the most that the TTL can be, and that TTL and lock-delay can be
+	// together. It is ours and does not move with Options.Tick: servers with a shorter
+	// tick grant less, and refuse the rest when the session is opened; those with a
+	// longer one would grant more.
+	MaxTTL = mostTicks * DefaultTick
 )
 
 // DefaultRoot is the node under which all locks are kept where Options say
@@ -106,20 +115,15 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	if b.opts.Tick < 0 {
 		return t, distlock.Invalid("tick", b.opts.Tick, "positive")
 	}
-	t, err := t.CheckTTL(2*b.opts.Tick, MaxTTL, MaxTTL)
+	t, err := t.CheckTTL(leastTicks*b.opts.Tick, MaxTTL, MaxTTL)
 	if err != nil {
 		return t, err
 	}
-	t.TTL, t.LockDelay = roundUp(t.TTL), roundUp(t.LockDelay)
+	t = t.RoundUp(time.Millisecond)
 	if t.Lifetime() > MaxTTL {
 		return t, distlock.Invalid("TTL + lock-delay", t.Lifetime(), "at most "+MaxTTL.String())
 	}
 	return t, nil
-}
-
-// roundUp rounds d up to whole milliseconds.
-func roundUp(d time.Duration) time.Duration {
-	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
 // Ping opens a session, takes and gives back a lock on a name that is no

@@ -60,6 +60,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Inspect, Break and Ping open a session for a moment: with a time-out that servers with
+// this tick grant, which is 2 to 20 of it.
+func TestVisitsFitTheTick(t *testing.T) {
+	for tick, want := range map[time.Duration]time.Duration{
+		0:                      zklock.MinTTL, // the default
+		50 * time.Millisecond:  time.Second,
+		200 * time.Millisecond: zklock.MinTTL,
+		time.Second:            zklock.MinTTL,
+		3 * time.Second:        6 * time.Second,
+	} {
+		if got := zklock.Visit(zklock.New(nil, &zklock.Options{Tick: tick})); got != want {
+			t.Errorf("with a tick of %v: got %v, want %v", tick, got, want)
+		}
+	}
+}
+
 func TestHeldGuardsATransaction(t *testing.T) {
 	t.Parallel()
 	s := newSpace(t)

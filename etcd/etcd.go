@@ -76,13 +76,7 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 		return t, distlock.Invalid("prefix", strconv.Quote(b.prefix), "up to "+strconv.Itoa(maxPrefix)+" bytes")
 	}
 	t, err := t.CheckTTL(MinTTL, MaxTTL, MaxLockDelay)
-	t.TTL, t.LockDelay = roundUp(t.TTL), roundUp(t.LockDelay)
-	return t, err
-}
-
-// roundUp rounds d up to whole seconds.
-func roundUp(d time.Duration) time.Duration {
-	return (d + time.Second - 1).Truncate(time.Second)
+	return t.RoundUp(time.Second), err
 }
 
 // Ping opens a session and closes it, and reads what is under the prefix: the

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/round"
 	"github.com/distlock-go/distlock/internal/value"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -112,7 +113,7 @@ func (b *Backend) replace(ctx context.Context, h head, op clientv3.Op) error {
 // keepPlace has h's key go on for delay without being h's. A lease that has come to
 // nothing is left to run out if it cannot be ended.
 func (b *Backend) keepPlace(ctx context.Context, h head, delay time.Duration) error {
-	lease, err := b.client.Grant(ctx, int64(roundUp(delay)/time.Second))
+	lease, err := b.client.Grant(ctx, int64(round.Up(delay, time.Second)/time.Second))
 	if err != nil {
 		return judge(ctx, err)
 	}

@@ -6,23 +6,47 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/httpfence"
 	"github.com/distlock-go/distlock/memory"
 )
 
-// A service that has a resource takes requests from lock holders. The holder's
-// token comes with the request; a holder that was replaced is told so.
+// A service that has resources takes requests from lock holders. The holder's
+// token comes with the request; a holder that was replaced is told so, before the
+// handler reads and when it writes.
 func Example() {
 	var fence distlock.Fence // the service's own; in SQL it is sqlfence
-	write := func(w http.ResponseWriter, r *http.Request) {
-		key, token, _ := distlock.TokenFromContext(r.Context())
-		_ = fence.Do(key, token, func() error { fmt.Println("written with token", token); return nil })
+	// The lock on a shelf guards its stock and its price, and each has a mark.
+	advance := func(_ context.Context, key string, t distlock.Token) error {
+		id := strings.TrimPrefix(key, "shelf/") // which it has: see Key below
+		for _, resource := range []string{"stock/" + id, "price/" + id} {
+			if err := fence.Advance(resource, t); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	advance := func(_ context.Context, key string, t distlock.Token) error { return fence.Advance(key, t) }
-	shelf := func(r *http.Request) string { return "shelf" + r.URL.Path }
-	server := httptest.NewServer(httpfence.Handler(http.HandlerFunc(write), advance, &httpfence.Options{Key: shelf}))
+	write := func(w http.ResponseWriter, r *http.Request) {
+		_, token, _ := distlock.TokenFromContext(r.Context())
+		err := fence.Do("stock/"+r.PathValue("id"), token, func() error {
+			fmt.Println("written with token", token)
+			return nil
+		})
+		switch {
+		case errors.Is(err, distlock.ErrStale): // overtaken after advance
+			w.Header().Set(httpfence.RefusedHeader, "stale")
+			http.Error(w, "a later holder of the lock has come", http.StatusPreconditionFailed)
+		case err != nil:
+			http.Error(w, "not written", http.StatusInternalServerError)
+		}
+	}
+	mux := http.NewServeMux()
+	mux.Handle("PUT /shelf/{id}", httpfence.Handler(http.HandlerFunc(write), advance, &httpfence.Options{
+		Key: func(r *http.Request) string { return "shelf/" + r.PathValue("id") },
+	}))
+	server := httptest.NewServer(mux)
 	defer server.Close()
 
 	ctx := context.Background()
@@ -31,13 +55,19 @@ func Example() {
 	defer client.Close(ctx)
 	web := &http.Client{Transport: new(httpfence.Transport)}
 	put := func(lease context.Context) error {
-		r, _ := http.NewRequestWithContext(lease, http.MethodPut, server.URL+"/9", nil)
+		r, _ := http.NewRequestWithContext(lease, http.MethodPut, server.URL+"/shelf/9", nil)
 		resp, err := web.Do(r)
 		if err != nil {
 			return err
 		}
 		defer resp.Body.Close()
-		return httpfence.Refusal(resp)
+		if err := httpfence.Refusal(resp); err != nil {
+			return err
+		}
+		if resp.StatusCode != http.StatusOK {
+			return errors.New(resp.Status)
+		}
+		return nil
 	}
 
 	slow, _ := client.Acquire(ctx, "shelf/9")

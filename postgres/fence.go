@@ -85,8 +85,8 @@ func (f *Fence) Schema() string { return f.opts.createSchema() + f.opts.in(marks
 //   - one that matches distlock.ErrSource: the mark is another source's. Nothing
 //     was compared: see Reset;
 //   - one that matches distlock.ErrInvalid and not ErrSource: t is 0 or over 2^63-1,
-//     key is not 1 to 512 bytes of UTF-8 without NUL, tx is nil, or the options are not usable. Nothing was
-//     sent;
+//     key is not 1 to 512 bytes of UTF-8 without NUL, tx is nil, or the options are
+//     not usable. Nothing was sent;
 //   - any other error is the server's, and tx is void. Under REPEATABLE READ and
 //     SERIALIZABLE that is a serialization failure (SQLSTATE 40001) where
 //     another holder has moved the mark since tx began: in a new transaction it

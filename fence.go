@@ -58,7 +58,8 @@ func (f Fencing) String() string {
 // A Fence is the resource's side of the check, for a resource that lives in
 // this process. It remembers the largest token it has seen for each key and
 // refuses smaller ones. It must stand where the resource is: a Fence in each of
-// several workers knows nothing of the others' tokens and refuses nobody. The zero value is ready; a Fence must not be copied.
+// several workers knows nothing of the others' tokens and refuses nobody. The
+// zero value is ready; a Fence must not be copied.
 //
 // A mark has no expiry: it stays for the life of the Fence, about 100 bytes a
 // key. A mark means something only for the tokens of one lock service, so use
@@ -79,7 +80,8 @@ type mark struct {
 
 // Advance raises the mark of key to t, at take-over and before the first read.
 // A t smaller than the mark is ErrStale; one of 0 or over 2^63-1, and a key that
-// CheckKey refuses, are ErrInvalid. The mark is then unchanged. An equal t is accepted: one holder comes many times.
+// CheckKey refuses, are ErrInvalid. The mark is then unchanged. An equal t is
+// accepted: one holder comes many times.
 func (f *Fence) Advance(key string, t Token) error {
 	return f.Do(key, t, func() error { return nil })
 }

@@ -3,9 +3,9 @@ package distlock
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"sync"
 
+	"github.com/distlock-go/distlock/internal/absent"
 	"github.com/distlock-go/distlock/internal/clock"
 )
 
@@ -71,7 +71,7 @@ type Client struct {
 // New makes a client on b. It checks every option and touches no network: see
 // Ping. Errors match ErrInvalid or ErrNoFencing.
 func New(b Backend, opts ...Option) (*Client, error) {
-	if v := reflect.ValueOf(b); b == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+	if absent.Is(b) {
 		return nil, &Error{Op: "new", Err: Invalid("backend", "nil", "a Backend")}
 	}
 	c, err := newClient(b, opts)

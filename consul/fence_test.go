@@ -17,11 +17,12 @@ import (
 
 // A shelf is where one test has resources and their marks.
 type shelf struct {
+	testing.TB
 	admin  *api.Client
 	prefix string
 }
 
-func newShelf(t testing.TB) *shelf { return &shelf{connect(t), options().Prefix} }
+func newShelf(t testing.TB) *shelf { return &shelf{t, connect(t), options().Prefix} }
 
 // fence returns one on c.
 func (s *shelf) fence(c *api.Client, source string) *consullock.Fence {
@@ -41,6 +42,17 @@ func (s *shelf) read(ctx context.Context, name string) (string, error) {
 	return string(entry.Value), nil
 }
 
+// late returns a client before whose first PUT something happens.
+func (s *shelf) late(between func()) *api.Client {
+	return connect(s.TB, through(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodPut && between != nil {
+			between()
+			between = nil
+		}
+		return next.RoundTrip(r)
+	}))
+}
+
 func (s *shelf) open(source string) fencetest.Fence {
 	f := s.fence(s.admin, source)
 	txn := func(ctx context.Context, key string, t distlock.Token, op *api.KVTxnOp) error {
@@ -54,6 +66,9 @@ func (s *shelf) open(source string) fencetest.Fence {
 		},
 		Read:  func(ctx context.Context, key string) (string, error) { return s.read(ctx, s.data(key)) },
 		Reset: f.Reset,
+		LateReset: func(ctx context.Context, key string, between func()) error {
+			return s.fence(s.late(between), source).Reset(ctx, key)
+		},
 		Fail: func(ctx context.Context, key string, t distlock.Token) error {
 			return txn(ctx, key, t, &api.KVTxnOp{Verb: api.KVCAS, Key: s.data(key), Value: []byte("x"), Index: 1})
 		},

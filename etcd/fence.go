@@ -3,10 +3,10 @@ package etcd
 import (
 	"context"
 	"errors"
-	"reflect"
 	"strconv"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/absent"
 	"github.com/distlock-go/distlock/internal/mark"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -70,7 +70,7 @@ func NewFence(kv clientv3.KV, o FenceOptions) *Fence {
 		s.prefix = o.Prefix
 	}
 	var err error
-	if v := reflect.ValueOf(kv); kv == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+	if absent.Is(kv) {
 		err = distlock.Invalid("client", "nil", "an etcd client")
 	} else if len(s.prefix) > maxPrefix {
 		err = distlock.Invalid("prefix", strconv.Quote(s.prefix), "up to "+strconv.Itoa(maxPrefix)+" bytes")
@@ -106,7 +106,8 @@ func (f *Fence) Txn(ctx context.Context, key string, t distlock.Token, ops ...cl
 
 // Reset makes the mark of key one of this fence's source, at 0: every token of this
 // source passes, and those of the source before are errors from now on. It repairs a
-// damaged mark too.
+// damaged mark too. Where others change the mark at the same time it takes it from
+// another source, and leaves one of its own that has come meanwhile.
 //
 // It is an operator's tool, for a move to another lock service, or after the present one
 // was restored from a backup and hands out smaller tokens again. In the second case

@@ -32,6 +32,20 @@ func (s *space) read(ctx context.Context, name string) (string, error) {
 	return string(resp.Kvs[0].Value), nil
 }
 
+// A lateKV has something happen before its first transaction.
+type lateKV struct {
+	clientv3.KV
+	between func()
+}
+
+func (kv *lateKV) Txn(ctx context.Context) clientv3.Txn {
+	if kv.between != nil {
+		kv.between()
+		kv.between = nil
+	}
+	return kv.KV.Txn(ctx)
+}
+
 func (s *space) open(source string) fencetest.Fence {
 	f := s.fence(s.admin, source)
 	txn := func(ctx context.Context, key string, t distlock.Token, op clientv3.Op) error {
@@ -45,6 +59,9 @@ func (s *space) open(source string) fencetest.Fence {
 		},
 		Read:  func(ctx context.Context, key string) (string, error) { return s.read(ctx, s.data(key)) },
 		Reset: f.Reset,
+		LateReset: func(ctx context.Context, key string, between func()) error {
+			return s.fence(&lateKV{s.admin, between}, source).Reset(ctx, key)
+		},
 		Fail: func(ctx context.Context, key string, t distlock.Token) error {
 			return txn(ctx, key, t, clientv3.OpPut(s.data(key), "x", clientv3.WithLease(1))) // there is none
 		},

@@ -7,8 +7,10 @@
 //	// ... handle err, and call with lease.Context(ctx)
 //
 //	server := grpc.NewServer(
-//		grpc.UnaryInterceptor(grpcfence.UnaryServer(fence.Advance, &grpcfence.Options{Source: "etcd-eu"})),
-//		grpc.StreamInterceptor(grpcfence.StreamServer(fence.Advance, &grpcfence.Options{Source: "etcd-eu"})))
+//		grpc.UnaryInterceptor(grpcfence.UnaryServer(advance, &grpcfence.Options{Source: "etcd-eu"})),
+//		grpc.StreamInterceptor(grpcfence.StreamServer(advance, &grpcfence.Options{Source: "etcd-eu"})))
+//
+// Advance raises the marks of what the handlers touch: see type Advance.
 //
 // # The metadata
 //
@@ -27,7 +29,8 @@
 //	                                check that failed. Not this call, but the work may be begun again,
 //	                                under a new lease
 //	FAILED_PRECONDITION  source     it is of another lock service than the mark; an operator has to reset one
-//	UNAVAILABLE          unknown    the fence could not be asked; the call may be repeated
+//	UNAVAILABLE          unknown    the fence has not decided: it could not be asked, a mark is
+//	                                damaged, or it was made with wrong options; the call may be repeated
 //
 // The status has a detail google.rpc.ErrorInfo with the domain "distlock" and the
 // word in the second column as its reason. Refusal makes an error of it on the
@@ -38,7 +41,8 @@
 // That the handler's write is not late: as in httpfence, a call that has passed
 // can still be overtaken before it writes, and so can a stream at any of its
 // messages, which are not checked one by one. The write itself must check the token
-// in one step with it; distlock.TokenFromContext has it in the handler.
+// in one step with it; distlock.TokenFromContext has it in the handler, which answers a
+// stale one with ABORTED.
 //
 // A token is no credential. Who sends a large one bars all others, so put these
 // interceptors behind those that authenticate; and give Options.Key, or check the

@@ -47,6 +47,7 @@ func TestServer(t *testing.T) {
 		{"another source", nil, &grpcfence.Options{Source: "a"}, []string{`token="9", key=%"k", source="b"`}, codes.FailedPrecondition, distlock.ErrSource},
 		{"the source", nil, &grpcfence.Options{Source: "a"}, []string{`token="7", key=%"k", source="a"`}, codes.OK, nil},
 		{"the mark's source", fails(distlock.ErrSource), nil, []string{`token="7", key=%"k"`}, codes.FailedPrecondition, distlock.ErrSource},
+		{"the fence says invalid", fails(distlock.Invalid("mark", "secret", "y")), nil, []string{`token="7", key=%"k"`}, codes.Unavailable, nil},
 		{"the fence fails", fails(errors.New("secret")), nil, []string{`token="7", key=%"k"`}, codes.Unavailable, nil},
 		{"optional", nil, only, nil, codes.OK, nil},
 		{"optional elsewhere", nil, other, nil, codes.InvalidArgument, distlock.ErrInvalid},
@@ -68,7 +69,8 @@ func TestServer(t *testing.T) {
 				<-service.called
 				refusal = grpcfence.Refusal(err)
 			}
-			if (refusal == nil) != (test.code == codes.OK) || test.err != nil && !errors.Is(refusal, test.err) {
+			if (refusal == nil) != (test.code == codes.OK) || test.err != nil && !errors.Is(refusal, test.err) ||
+				test.err == nil && errors.Is(refusal, distlock.ErrInvalid) {
 				t.Errorf("%s, %s: Refusal is %v, want %v", test.name, kind, refusal, test.err)
 			}
 			if refusal != nil && (strings.Contains(refusal.Error(), "secret") || status.Code(refusal) != test.code) {

@@ -32,8 +32,8 @@ func refuse(why wire.Refusal) error {
 
 // Refusal returns nil if err is not a refusal of a server of this package, else an
 // error that matches distlock.ErrStale, distlock.ErrSource, distlock.ErrInvalid for
-// a token that was missing or malformed, or none of these if the fence could not be
-// asked. It wraps err.
+// a token that was missing or malformed, or none of these if the fence has not
+// decided. It wraps err.
 func Refusal(err error) error {
 	s, ok := status.FromError(err)
 	if !ok || err == nil {

@@ -9,8 +9,29 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// An Advance raises a fence's mark of key to t, or says why not: the method of
-// that name of a redislock.Fence, or a function that calls another fence's.
+// An Advance raises the marks that a call with token t of the lock on key must
+// raise, or says why not. Key is the lock's, and a mark is a resource's: Advance raises
+// the mark of every resource that the handler touches, before the handler reads any.
+// A mark under the lock's key that no write looks at refuses nobody.
+//
+//	func advance(ctx context.Context, key string, t distlock.Token) error {
+//		id := strings.TrimPrefix(key, "account/")
+//		for _, resource := range []string{"balance:" + id, "history:" + id} {
+//			if err := fence.Advance(ctx, resource, t); err != nil {
+//				return err
+//			}
+//		}
+//		return nil
+//	}
+//
+// The Advance of a redislock.Fence, an etcdlock.Fence, a zklock.Fence, a consullock.Fence
+// and an objectfence.Fence is called in this way, and is itself an Advance where the one
+// resource has the lock's key for a name. Of a sqlfence.Fence it is AdvanceDB, which
+// takes the database too, and of a pglock.Fence the Advance of a transaction that it
+// commits. That of a distlock.Fence takes no ctx.
+//
+// An error that matches distlock.ErrStale or distlock.ErrSource is a refusal. With any
+// other, distlock.ErrInvalid too, it is unknown whether the token is good.
 type Advance func(ctx context.Context, key string, t distlock.Token) error
 
 // Options change defaults.
@@ -29,8 +50,8 @@ type Options struct {
 }
 
 // UnaryServer returns an interceptor that lets a call reach its handler only with a
-// token that is not smaller than any that advance has seen for its key, and puts
-// key and token into the handler's ctx, for distlock.TokenFromContext. The package
+// token that advance takes, so that none smaller is taken from then on, and puts key
+// and token into the handler's ctx, for distlock.TokenFromContext. The package
 // documentation says how it answers the others. Nil options are all defaults.
 //
 // It panics if advance is nil, or Source is over 128 bytes or not printable ASCII.

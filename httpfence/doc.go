@@ -4,10 +4,12 @@
 //	client := &http.Client{Transport: &httpfence.Transport{Source: "etcd-eu"}}
 //	req, err := http.NewRequestWithContext(lease.Context(ctx), http.MethodPost, url, body)
 //
-//	http.Handle("POST /invoices/{id}", httpfence.Handler(charge, fence.Advance, &httpfence.Options{
+//	http.Handle("POST /invoices/{id}", httpfence.Handler(charge, advance, &httpfence.Options{
 //		Source: "etcd-eu",
 //		Key:    func(r *http.Request) string { return "invoice/" + r.PathValue("id") },
 //	}))
+//
+// Advance raises the marks of what charge touches: see type Advance.
 //
 // # The header
 //
@@ -31,7 +33,8 @@
 //	400  malformed  it cannot be read, there are several, or it is for another key
 //	412  stale      the fence has seen a larger one: the request's precondition is false
 //	409  source     it is of another lock service than the mark; an operator has to reset one
-//	503  unknown    the fence could not be asked; the request may be repeated
+//	503  unknown    the fence has not decided: it could not be asked, a mark is damaged,
+//	                or it was made with wrong options; the request may be repeated
 //
 // The field Distlock-Refused has the word in the second column, and Refusal makes
 // an error of it on the other side. Bodies are a line of text that shows no mark.
@@ -41,7 +44,8 @@
 // That the handler's write is not late. Handler advances the fence before the
 // handler is called, so an older token is refused from then on; a request that has
 // passed can still be overtaken before it writes. The write itself must check the
-// token in one step with it: distlock.TokenFromContext has it in the handler.
+// token in one step with it: distlock.TokenFromContext has it in the handler, which
+// answers a stale one as Handler does.
 //
 // A token is no credential. Who sends a large one bars all others, so let nobody
 // reach Handler who may not hold the lock; and give Options.Key, or check the key

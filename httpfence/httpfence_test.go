@@ -32,7 +32,7 @@ func TestHandler(t *testing.T) {
 	var f distlock.Fence
 	broken := func(context.Context, string, distlock.Token) error { return errors.New("secret address") }
 	foreign := func(context.Context, string, distlock.Token) error { return distlock.ErrSource }
-	odd := func(context.Context, string, distlock.Token) error { return distlock.Invalid("key", "x", "y") }
+	odd := func(context.Context, string, distlock.Token) error { return distlock.Invalid("mark", "secret", "y") }
 	guarded := &httpfence.Options{Key: func(r *http.Request) string { return strings.TrimPrefix(r.URL.Path, "/") }}
 	for _, test := range []struct {
 		name    string
@@ -60,7 +60,7 @@ func TestHandler(t *testing.T) {
 		{"another source", nil, &httpfence.Options{Source: "a"}, []string{`token="9", key=%"k", source="b"`}, 409, "source", distlock.ErrSource},
 		{"no source", nil, &httpfence.Options{Source: "a"}, []string{`token="9", key=%"k"`}, 409, "source", distlock.ErrSource},
 		{"the mark's source", foreign, nil, []string{`token="7", key=%"k"`}, 409, "source", distlock.ErrSource},
-		{"the fence says invalid", odd, nil, []string{`token="7", key=%"k"`}, 400, "malformed", distlock.ErrInvalid},
+		{"the fence says invalid", odd, nil, []string{`token="7", key=%"k"`}, 503, "unknown", nil},
 		{"the fence fails", broken, nil, []string{`token="7", key=%"k"`}, 503, "unknown", nil},
 		{"optional", nil, &httpfence.Options{Optional: true}, nil, 200, "", nil},
 		{"optional, but malformed", nil, &httpfence.Options{Optional: true}, []string{"x"}, 400, "malformed", distlock.ErrInvalid},
@@ -79,7 +79,8 @@ func TestHandler(t *testing.T) {
 		if resp.StatusCode != test.status || resp.Header.Get(httpfence.RefusedHeader) != test.word || called != (test.status == 200) {
 			t.Errorf("%s: got %v %q, called %v; want %v %q", test.name, resp.StatusCode, resp.Header, called, test.status, test.word)
 		}
-		if err := httpfence.Refusal(resp); test.err != nil && !errors.Is(err, test.err) || (err == nil) != (test.status == 200) {
+		if err := httpfence.Refusal(resp); test.err != nil && !errors.Is(err, test.err) || (err == nil) != (test.status == 200) ||
+			test.err == nil && errors.Is(err, distlock.ErrInvalid) {
 			t.Errorf("%s: Refusal is %v, want %v", test.name, err, test.err)
 		}
 		if body, _ := io.ReadAll(resp.Body); strings.Contains(string(body), "secret") || strings.Contains(string(body), "7") {

@@ -8,7 +8,8 @@ import (
 )
 
 // RefusedHeader is the field of a response that says why a token was refused:
-// missing, malformed, stale, source or unknown.
+// missing, malformed, stale, source or unknown. A handler whose write finds the token
+// stale sets it too, with the status 412.
 const RefusedHeader = "Distlock-Refused"
 
 var statuses = map[wire.Refusal]int{
@@ -21,8 +22,8 @@ var statuses = map[wire.Refusal]int{
 
 // Refusal returns nil if resp is not a refusal of Handler's, else an error that
 // matches distlock.ErrStale, distlock.ErrSource, distlock.ErrInvalid for a token
-// that was missing or malformed, or none of these if the fence could not be
-// asked. It looks at status and header, and leaves the body to the caller.
+// that was missing or malformed, or none of these if the fence has not
+// decided. It looks at status and header, and leaves the body to the caller.
 func Refusal(resp *http.Response) error {
 	why := wire.Refusal(resp.Header.Get(RefusedHeader))
 	if status, ok := statuses[why]; !ok || status != resp.StatusCode {

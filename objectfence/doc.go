@@ -23,12 +23,13 @@
 // # What is promised
 //
 // A write is carried out only if no larger token has been seen by the object, in
-// one step with raising the mark. 409 (a write at the same moment) is tried again.
-// 412 (the tag is another one) is looked into: with a larger token in the mark it is
-// distlock.ErrStale; where it was our own write, repeated by a client library after a
-// lost reply, it is success; else the work is done again on the newer object. Where
+// one step with raising the mark. 409 (a write at the same moment) and 412 (the tag is
+// another one) are looked into, the first after a pause: with a larger token in the mark
+// it is distlock.ErrStale; where the other write was our own, which a client library had
+// sent before, it is success; else the work is done again on the newer object. Where
 // more than 16 writes came in between the mark cannot tell, and neither does Update:
-// the error says that the outcome is unknown.
+// the error says that the outcome is unknown. So does 409 or 412 to the last of 20
+// attempts, unless the client library sends no put twice.
 //
 // # What is not promised
 //

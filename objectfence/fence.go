@@ -2,11 +2,10 @@ package objectfence
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"reflect"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/absent"
 	fencemark "github.com/distlock-go/distlock/internal/mark"
 )
 
@@ -29,11 +28,11 @@ type Options struct {
 //   - one that matches distlock.ErrSource: the mark is another source's;
 //   - one that matches distlock.ErrInvalid: an argument is out of its bounds, or
 //     the object has no mark. In all these cases nothing was changed;
-//   - one that matches ErrConflict: another write was under way at each of 20
-//     attempts. Nothing was changed by this call;
-//   - any other, such as an error of ctx or of the store, or ErrPrecondition after
-//     20 attempts that others were before: whether the write was carried out is
-//     unknown.
+//   - any other, such as an error of ctx or of the store, or ErrPrecondition or
+//     ErrConflict after 20 attempts that others were before: whether the write was
+//     carried out is unknown, since the last put may have been a repetition of one
+//     that was, or still will be. With a store that sends no put twice these two say
+//     that nothing was changed by this call.
 //
 // All methods are safe for concurrent use.
 type Fence struct {
@@ -46,7 +45,7 @@ type Fence struct {
 // the first call.
 func New(store Store, o Options) *Fence {
 	f := &Fence{store: store, source: o.Source}
-	if v := reflect.ValueOf(store); store == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+	if absent.Is(store) {
 		f.err = distlock.Invalid("store", "nil", "a Store")
 	} else {
 		f.err = distlock.CheckSource(o.Source)
@@ -89,7 +88,8 @@ func (f *Fence) Read(ctx context.Context, name string) ([]byte, error) {
 // Reset makes the mark of the object one of this fence's source, at 0: every token
 // of this source passes, and those of the source before are errors from now on. The
 // content stays. An object that has no mark gets one, before its content; one that
-// does not exist is created.
+// does not exist is created. Where others write at the same time Reset takes the mark
+// from another source, and leaves one of its own that has come meanwhile.
 //
 // It is an operator's tool: to bring an object under the fence, for a move to
 // another lock service, or after the present one was restored from a backup and
@@ -100,14 +100,8 @@ func (f *Fence) Reset(ctx context.Context, name string) error {
 	if f.err != nil {
 		return f.failed(name, f.err)
 	}
-	return f.failed(name, repeat(ctx, func() (bool, error) {
-		o, err := f.get(ctx, name)
-		if err != nil && !errors.Is(err, distlock.ErrInvalid) {
-			return false, err
-		}
-		err = f.store.Put(ctx, name, o.mark.after(f.source, 0, newID()).body(o.content), o.tag)
-		return err == nil, err
-	}))
+	r := &reset{fence: f, name: name, id: newID()}
+	return f.failed(name, repeat(ctx, func() (bool, error) { return r.try(ctx) }))
 }
 
 // judge returns nil if t may pass m.

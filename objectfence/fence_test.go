@@ -216,6 +216,68 @@ func TestLostReply(t *testing.T) {
 	}
 }
 
+// Reset too is told that its put was refused, when a client library sent it again.
+// Meanwhile the new holder has come, and perhaps another Reset.
+func TestLostReplyOfReset(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []error{objectfence.ErrPrecondition, objectfence.ErrConflict} {
+		for name, between := range map[string]func(ours, theirs *objectfence.Fence) error{
+			"nothing":        func(ours, _ *objectfence.Fence) error { return nil },
+			"the new holder": func(ours, _ *objectfence.Fence) error { return ours.Advance(t.Context(), "k", 7) },
+			"another Reset":  func(_, theirs *objectfence.Fence) error { return theirs.Reset(t.Context(), "k") },
+		} {
+			ctx, s := t.Context(), newStore()
+			ours := objectfence.New(s, objectfence.Options{Source: "a"})
+			theirs := objectfence.New(s, objectfence.Options{Source: "b"})
+			is(t, "Update", theirs.Update(ctx, "k", 100, to("content")), nil)
+			var after []byte
+			s.after = func(n int) error {
+				if n != 2 {
+					return nil
+				}
+				is(t, name, between(ours, theirs), nil)
+				after, _, _ = s.Get(ctx, "k")
+				return answer
+			}
+			is(t, "Reset", ours.Reset(ctx, "k"), nil)
+			if now, _, _ := s.Get(ctx, "k"); string(now) != string(after) {
+				t.Errorf("%v, %s: Reset made %q of %q", answer, name, now, after)
+			}
+		}
+	}
+}
+
+// The first of two requests of a put is carried out after the second was told that a
+// write was under way, and after the fence has looked. The write is not done twice.
+func TestLatePut(t *testing.T) {
+	t.Parallel()
+	ctx, s := t.Context(), new(slowStore)
+	s.store = newStore()
+	f := objectfence.New(s, objectfence.Options{Source: "a"})
+	is(t, "Update", f.Update(ctx, "k", 5, add), nil)
+	is(t, "Reset", f.Reset(ctx, "other"), nil)
+	if got, _ := f.Read(ctx, "k"); string(got) != "1" || s.calls != 4 {
+		t.Errorf("got %s after %d puts, want 1 after 4", got, s.calls)
+	}
+}
+
+// A slowStore answers each second put before it does what the one before asked for.
+type slowStore struct {
+	*store
+	calls int
+	late  func()
+}
+
+func (s *slowStore) Put(ctx context.Context, name string, body []byte, ifMatch string) error {
+	s.calls++
+	if s.calls%2 == 1 {
+		s.late = func() { s.put(name, bytes.Clone(body), ifMatch) }
+		return objectfence.ErrConflict
+	}
+	s.late()
+	return s.store.Put(ctx, name, body, ifMatch)
+}
+
 var errUnknown = errors.New("unknown")
 
 func TestUnknownOutcomeIsNotRepeated(t *testing.T) {

@@ -39,8 +39,9 @@ type write struct {
 	token  distlock.Token
 	change func([]byte) ([]byte, error) // nil: only raise the mark
 
-	before mark   // that the last attempt was to follow
-	id     string // of the last attempt; empty: there was none
+	id     string // the same in all attempts: one may be carried out after the next was begun
+	tried  bool   // there was an attempt
+	before mark   // that it was to follow
 	own    error  // what change said
 }
 
@@ -56,6 +57,7 @@ func (f *Fence) write(ctx context.Context, w *write) error {
 	if err != nil {
 		return f.failed(w.name, err)
 	}
+	w.id = newID()
 	err = repeat(ctx, func() (bool, error) { return w.try(ctx) })
 	if w.own != nil {
 		return w.own
@@ -70,10 +72,10 @@ func (w *write) try(ctx context.Context) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if w.id != "" && slices.Contains(o.mark.ids, w.id) {
+	if slices.Contains(o.mark.ids, w.id) {
 		return true, nil // a client library repeated the put, and the second was refused
 	}
-	if w.id != "" && w.change != nil && !w.before.excludes(w.id, o.mark) {
+	if w.tried && w.change != nil && !w.before.excludes(w.id, o.mark) {
 		return false, errForgotten
 	}
 	if err := w.fence.judge(o.mark, w.token); err != nil {
@@ -88,7 +90,7 @@ func (w *write) try(ctx context.Context) (done bool, err error) {
 			return true, nil // whatever it is: it may look like a store's
 		}
 	}
-	w.before, w.id = o.mark, newID()
+	w.before, w.tried = o.mark, true
 	body := o.mark.after(w.fence.source, w.token, w.id).body(content)
 	err = w.fence.store.Put(ctx, w.name, body, o.tag)
 	return err == nil, err

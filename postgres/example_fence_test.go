@@ -26,7 +26,7 @@ func ExampleFence() {
 	}
 	defer client.Close(ctx)
 
-	fence := pglock.NewFence(nil)
+	fence := pglock.NewFence(pglock.FenceOptions{Source: "postgres-shop"})
 	err = distlock.Do(ctx, client, "account-7", func(ctx context.Context, lease *distlock.Lease) error {
 		return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 			if err := fence.Advance(ctx, tx, "account-7", lease.Token()); err != nil {

@@ -7,21 +7,19 @@ import (
 	"fmt"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/mark"
 	"github.com/jackc/pgx/v5"
 )
 
-// Where a Fence keeps its marks if its options say nothing, and what it calls
-// the source of tokens.
-const (
-	DefaultMarks  = "distlock_marks"
-	DefaultSource = "postgres"
-)
+// DefaultMarks is the table where a Fence keeps its marks if its options say nothing.
+const DefaultMarks = "distlock_marks"
 
-// FenceOptions change defaults.
+// FenceOptions say whose tokens a Fence takes and where its marks are.
 type FenceOptions struct {
-	// Source names the lock service that the tokens come from: up to 128 bytes
-	// of printable ASCII. Default DefaultSource. A mark means something only for the
-	// tokens of one service and namespace, so a mark of another source is an error.
+	// Source names the lock service that the tokens come from, such as
+	// "postgres-eu": 1 to 128 bytes of printable ASCII. Required. A mark means
+	// something only for the tokens of one service and namespace, so a mark of
+	// another source is an error.
 	Source string
 	// Schema and Table name the table of marks, as they are. Defaults:
 	// DefaultSchema and DefaultMarks. Each up to 63 bytes of UTF-8 without NUL.
@@ -58,18 +56,11 @@ var (
 	resetSQL string
 )
 
-// NewFence returns a fence. Nil options are all defaults. Errors in them are
-// told by the first call.
-func NewFence(o *FenceOptions) *Fence {
-	if o == nil {
-		o = &FenceOptions{}
-	}
+// NewFence returns a fence. Errors in the options are told by the first call.
+func NewFence(o FenceOptions) *Fence {
 	f := &Fence{opts: Options{Schema: o.Schema, Table: o.Table}, from: o.Source}
 	if f.opts.Table == "" {
 		f.opts.Table = DefaultMarks
-	}
-	if f.from == "" {
-		f.from = DefaultSource
 	}
 	f.opts = f.opts.withDefaults()
 	f.raise = f.opts.in(fenceSQL)
@@ -94,8 +85,8 @@ func (f *Fence) Schema() string { return f.opts.createSchema() + f.opts.in(marks
 //   - one that matches distlock.ErrSource: the mark is another source's. Nothing
 //     was compared: see Reset;
 //   - one that matches distlock.ErrInvalid and not ErrSource: t is 0 or over 2^63-1,
-//     key is not 1 to 512 bytes of UTF-8 without NUL, tx is nil, or the options are not usable. Nothing was
-//     sent;
+//     key is not 1 to 512 bytes of UTF-8 without NUL, tx is nil, or the options are
+//     not usable. Nothing was sent;
 //   - any other error is the server's, and tx is void. Under REPEATABLE READ and
 //     SERIALIZABLE that is a serialization failure (SQLSTATE 40001) where
 //     another holder has moved the mark since tx began: in a new transaction it
@@ -127,13 +118,11 @@ func (f *Fence) refusal(ctx context.Context, tx pgx.Tx, key string, t distlock.T
 	var source string
 	var token int64
 	err := tx.QueryRow(ctx, f.opts.in(markSQL), key).Scan(&source, &token)
-	switch {
-	case err != nil:
+	if err == nil {
+		err = mark.Judge(source, distlock.Token(token), f.from, t)
+	}
+	if err != nil {
 		return err
-	case source != f.from:
-		return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, source, f.from)
-	case t < distlock.Token(token):
-		return fmt.Errorf("%w: %v is smaller than %v", distlock.ErrStale, t, token)
 	}
 	return errors.New("the mark was not raised: a trigger of its table keeps it")
 }

@@ -62,7 +62,7 @@ func TestFenceWithATableThatKeepsMarks(t *testing.T) {
 	t.Parallel()
 	pool := connect(t)
 	at := place(t, pool)
-	f := pglock.NewFence(&pglock.FenceOptions{Schema: at.Schema, Table: at.Table})
+	f := pglock.NewFence(pglock.FenceOptions{Source: "a", Schema: at.Schema, Table: at.Table})
 	migrate(t, pool, f.Schema())
 	table := pgx.Identifier{at.Schema, at.Table}.Sanitize()
 	tx := begin(t, pool, pgx.TxOptions{})

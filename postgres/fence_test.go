@@ -19,7 +19,7 @@ var levels = []pgx.TxIsoLevel{pgx.ReadCommitted, pgx.RepeatableRead, pgx.Seriali
 // newFence returns a fence of one source or, with sources, one for each, on a table
 // of the test's own.
 func newFence(t testing.TB, pool *pgxpool.Pool) *pglock.Fence {
-	return newFences(t, pool, "")[0]
+	return newFences(t, pool, "a")[0]
 }
 
 func newFences(t testing.TB, pool *pgxpool.Pool, sources ...string) []*pglock.Fence {
@@ -27,7 +27,7 @@ func newFences(t testing.TB, pool *pgxpool.Pool, sources ...string) []*pglock.Fe
 	at := place(t, pool)
 	all := make([]*pglock.Fence, len(sources))
 	for i, source := range sources {
-		all[i] = pglock.NewFence(&pglock.FenceOptions{Source: source, Schema: at.Schema, Table: at.Table})
+		all[i] = pglock.NewFence(pglock.FenceOptions{Source: source, Schema: at.Schema, Table: at.Table})
 		migrate(t, pool, all[i].Schema()) // it may be run again
 	}
 	return all
@@ -87,10 +87,14 @@ func TestFence(t *testing.T) {
 }
 
 func TestFenceOptions(t *testing.T) {
-	for _, o := range []pglock.FenceOptions{
-		{Source: "a\x00"}, {Schema: string(make([]byte, 64))}, {Table: "\xff"},
+	var tx pgx.Tx = struct{ pgx.Tx }{} // not to be asked
+	for name, o := range map[string]pglock.FenceOptions{
+		"no source": {}, "source": {Source: "a\x00"},
+		"schema": {Source: "a", Schema: string(make([]byte, 64))}, "table": {Source: "a", Table: "\xff"},
 	} {
-		is(t, "Advance", pglock.NewFence(&o).Advance(t.Context(), nil, "k", 1), distlock.ErrInvalid)
+		f := pglock.NewFence(o)
+		is(t, name, f.Advance(t.Context(), tx, "k", 1), distlock.ErrInvalid)
+		is(t, name, f.Reset(t.Context(), tx, "k"), distlock.ErrInvalid)
 	}
 }
 

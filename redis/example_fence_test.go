@@ -21,7 +21,7 @@ func ExampleFence() {
 	}
 	defer client.Close(ctx)
 
-	fence := redislock.NewFence(rdb, nil)
+	fence := redislock.NewFence(rdb, redislock.FenceOptions{Source: "redis-eu"})
 	err = distlock.Do(ctx, client, "account-7", func(ctx context.Context, lease *distlock.Lease) error {
 		if err := fence.Advance(ctx, "balance:7", lease.Token()); err != nil { // before the first read
 			return err
@@ -43,7 +43,7 @@ func ExampleFence_Eval() {
 	rdb := goredis.NewClient(&goredis.Options{Addr: "localhost:6379"})
 	defer rdb.Close()
 
-	fence := redislock.NewFence(rdb, &redislock.FenceOptions{Source: "etcd-eu"})
+	fence := redislock.NewFence(rdb, redislock.FenceOptions{Source: "etcd-eu"})
 	debit := redislock.NewScript(`return redis.call('DECRBY', KEYS[1], ARGV[1])`)
 	var token distlock.Token = 41 // of the lease
 	left, err := fence.Eval(ctx, token, debit, []string{"balance:7"}, 30)

@@ -8,15 +8,18 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/absent"
+	fencemark "github.com/distlock-go/distlock/internal/mark"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// FenceOptions change defaults.
+// FenceOptions say whose tokens a Fence takes and how its marks are named.
 type FenceOptions struct {
-	// Source names the lock service that the tokens come from: up to 128 bytes
-	// of printable ASCII. Default "redis". A mark means something only for the
-	// tokens of one service, so a mark of another source is an error.
+	// Source names the lock service that the tokens come from, such as
+	// "redis-eu": 1 to 128 bytes of printable ASCII. Required. A mark means
+	// something only for the tokens of one service, so a mark of another source
+	// is an error.
 	Source string
 	// Prefix begins the names of marks. Default DefaultPrefix. Up to 128 bytes
 	// without braces and NUL.
@@ -37,7 +40,7 @@ type FenceOptions struct {
 // prefix. Each resource has its own mark: a new holder advances every resource
 // it will touch before it reads any.
 //
-// The methods send one command each and return
+// The methods send one command each, and Reset two. They return
 //   - nil: the write was carried out;
 //   - an error that matches ErrStale: the token is smaller than the mark;
 //   - one that matches ErrSource: the mark is another source's;
@@ -64,18 +67,14 @@ type Processor interface {
 }
 
 // NewFence returns a fence on client, which must reach the server that has the
-// resources. Nil options are all defaults. Errors in the arguments are told by
-// the first call.
-func NewFence(client Processor, o *FenceOptions) *Fence {
-	f := &Fence{client: client, source: "redis", prefix: DefaultPrefix}
-	if o != nil && o.Source != "" {
-		f.source = o.Source
-	}
-	if o != nil && o.Prefix != "" {
+// resources. Errors in the arguments are told by the first call.
+func NewFence(client Processor, o FenceOptions) *Fence {
+	f := &Fence{client: client, source: o.Source, prefix: DefaultPrefix}
+	if o.Prefix != "" {
 		f.prefix = o.Prefix
 	}
 	switch {
-	case isNil(client):
+	case absent.Is(client):
 		f.err = distlock.Invalid("client", "nil", "a go-redis client")
 	case isPipeline(client):
 		f.err = distlock.Invalid("client", "a pipeline", "a go-redis client, which answers at once")
@@ -118,21 +117,47 @@ func (f *Fence) Advance(ctx context.Context, key string, t distlock.Token) error
 }
 
 // Reset makes the mark of key one of this fence's source that every token of it
-// passes; those of the source before are errors from now on. It is an operator's
+// passes; those of the source before are errors from now on. It repairs a damaged
+// mark too. Where others change the mark at the same time it takes it from another
+// source, and leaves one of its own that has come meanwhile. It is an operator's
 // tool, for a move to another lock service, or after the present one was restored
 // and hands out smaller tokens again. In the second case nothing but you can tell
 // the old holders' tokens from the new ones, so end all holders first, or give the
 // restored service another name.
 func (f *Fence) Reset(ctx context.Context, key string) error {
 	const first = 1 // the smallest token there is
-	mark, err := f.check(key, first)
+	name, err := f.check(key, first)
 	if err == nil {
-		err = f.client.Process(ctx, newCommand("SET", mark, f.source+" "+distlock.Token(first).String()))
+		err = f.reset(ctx, name, f.source+" "+distlock.Token(first).String())
 	}
 	if err != nil {
 		return f.failed(key, err)
 	}
 	return nil
+}
+
+// resetTries bounds how often Reset loses a race.
+const resetTries = 100
+
+// reset replaces what it has read and nothing else, so that one that arrives late
+// undoes no later mark. It reads by the script too: GET may be sent to a replica.
+func (f *Fence) reset(ctx context.Context, name, text string) error {
+	var args []any // none yet: only read
+	for range resetTries {
+		now, err := f.run(ctx, redisscript.Reset, []string{name}, args...)
+		if err != nil || now == int64(1) {
+			return err
+		}
+		there, is := now.(string)
+		if len(args) > 0 && is && fencemark.Of(there, f.source) {
+			return nil
+		}
+		args = []any{text}
+		if is {
+			args = append(args, there)
+		}
+	}
+	return fencemark.ErrMoved
 }
 
 // Set sets key to value, without an expiry, unless t is stale. Value is
@@ -166,16 +191,25 @@ func (f *Fence) Eval(ctx context.Context, t distlock.Token, s *Script, keys []st
 	}
 	keys = append([]string{mark}, keys...)
 	args = append([]any{f.source, t.String()}, args...)
-	cmd := newCommand(s.script.Words(false, keys, args...)...)
-	err = f.client.Process(ctx, cmd)
+	reply, err := f.run(ctx, s.script, keys, args...)
+	if err != nil {
+		return nil, f.failed(keys[1], f.refused(t, err))
+	}
+	return reply, nil
+}
+
+// run sends a script by its name, and whole to a server that does not know it.
+func (f *Fence) run(ctx context.Context, s *redisscript.Script, keys []string, args ...any) (any, error) {
+	cmd := newCommand(s.Words(false, keys, args...)...)
+	err := f.client.Process(ctx, cmd)
 	if isNoScript(err) {
-		cmd = newCommand(s.script.Words(true, keys, args...)...)
+		cmd = newCommand(s.Words(true, keys, args...)...)
 		err = f.client.Process(ctx, cmd)
 	}
-	if err == nil {
-		return cmd.Val(), nil
+	if err != nil {
+		return nil, err
 	}
-	return nil, f.failed(keys[1], f.refused(t, err))
+	return cmd.Val(), nil
 }
 
 // check returns the name of key's mark.
@@ -221,7 +255,7 @@ func (f *Fence) refused(t distlock.Token, err error) error {
 func (f *Fence) foreign(mark string) error {
 	if i := strings.LastIndexByte(mark, ' '); i > 0 && mark[:i] != f.source {
 		if _, err := distlock.ParseToken(mark[i+1:]); err == nil {
-			return fmt.Errorf("%w: the mark is of %q, the token of %q", distlock.ErrSource, mark[:i], f.source)
+			return fencemark.Judge(mark[:i], 0, f.source, 0)
 		}
 	}
 	return distlock.Invalid("mark", strconv.Quote(mark), "one of source "+strconv.Quote(f.source))

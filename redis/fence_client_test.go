@@ -17,7 +17,7 @@ func TestFenceClients(t *testing.T) {
 	ring := goredis.NewRing(&goredis.RingOptions{})
 	defer ring.Close()
 	for name, client := range map[string]redislock.Processor{"pipeline": rdb.Pipeline(), "ring": ring} {
-		if err := redislock.NewFence(client, nil).Set(t.Context(), "k", 1, "v"); !errors.Is(err, distlock.ErrInvalid) {
+		if err := redislock.NewFence(client, redislock.FenceOptions{Source: "redis"}).Set(t.Context(), "k", 1, "v"); !errors.Is(err, distlock.ErrInvalid) {
 			t.Errorf("%s: got %v, want ErrInvalid", name, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 func TestFence(t *testing.T) {
 	onServers(t, func(t *testing.T, rdb goredis.UniversalClient, prefix string) {
 		ctx := within(t, 10*time.Second)
-		f := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix})
+		f := redislock.NewFence(rdb, redislock.FenceOptions{Source: "redis", Prefix: prefix})
 		key := prefix + "balance{7}"
 		for _, step := range []struct {
 			token distlock.Token
@@ -55,7 +55,7 @@ func TestFence(t *testing.T) {
 func TestFenceOtherWrites(t *testing.T) {
 	onServers(t, func(t *testing.T, rdb goredis.UniversalClient, prefix string) {
 		ctx := within(t, 10*time.Second)
-		f := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix})
+		f := redislock.NewFence(rdb, redislock.FenceOptions{Source: "redis", Prefix: prefix})
 		key := prefix + "account"
 		if err := f.Advance(ctx, key, 5); err != nil {
 			t.Fatal(err)
@@ -96,11 +96,11 @@ func TestFenceMarks(t *testing.T) {
 		ctx := within(t, 10*time.Second)
 		key := prefix + "k"
 		mark := prefix + "fence:{" + key + "}:mark"
-		other := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix, Source: "etcd eu 1"})
+		other := redislock.NewFence(rdb, redislock.FenceOptions{Prefix: prefix, Source: "etcd eu 1"})
 		if err := other.Set(ctx, key, 3, "theirs"); err != nil {
 			t.Fatal(err)
 		}
-		f := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix})
+		f := redislock.NewFence(rdb, redislock.FenceOptions{Source: "redis", Prefix: prefix})
 		for _, spoiled := range []string{"etcd eu 1 3", "", "redis", "redis 12x", "redis 012", "redis  3", "redis 3 "} {
 			rdb.Set(ctx, mark, spoiled, 0)
 			err := f.Set(ctx, key, 4, "ours")
@@ -118,8 +118,8 @@ func TestFenceReset(t *testing.T) {
 	onServers(t, func(t *testing.T, rdb goredis.UniversalClient, prefix string) {
 		ctx := within(t, 10*time.Second)
 		key := prefix + "k"
-		ours := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix})
-		theirs := redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: prefix, Source: "etcd eu 1"})
+		ours := redislock.NewFence(rdb, redislock.FenceOptions{Source: "redis", Prefix: prefix})
+		theirs := redislock.NewFence(rdb, redislock.FenceOptions{Prefix: prefix, Source: "etcd eu 1"})
 		for _, step := range []struct {
 			what string
 			err  error
@@ -152,13 +152,14 @@ func TestFenceArguments(t *testing.T) {
 	rdb := goredis.NewClient(&goredis.Options{Addr: "127.0.0.1:1"})
 	defer rdb.Close()
 	var none *goredis.Client
-	good := redislock.NewFence(rdb, nil)
+	good := redislock.NewFence(rdb, redislock.FenceOptions{Source: "redis"})
 	_, noKeys := good.Eval(ctx, 1, redislock.NewScript("return 1"), nil)
 	for name, err := range map[string]error{
-		"nil client":       redislock.NewFence(nil, nil).Advance(ctx, "k", 1),
-		"typed nil client": redislock.NewFence(none, nil).Advance(ctx, "k", 1),
-		"source":           redislock.NewFence(rdb, &redislock.FenceOptions{Source: "a\nb"}).Advance(ctx, "k", 1),
-		"prefix":           redislock.NewFence(rdb, &redislock.FenceOptions{Prefix: "{"}).Advance(ctx, "k", 1),
+		"nil client":       redislock.NewFence(nil, redislock.FenceOptions{Source: "redis"}).Advance(ctx, "k", 1),
+		"typed nil client": redislock.NewFence(none, redislock.FenceOptions{Source: "redis"}).Advance(ctx, "k", 1),
+		"no source":        redislock.NewFence(rdb, redislock.FenceOptions{}).Advance(ctx, "k", 1),
+		"source":           redislock.NewFence(rdb, redislock.FenceOptions{Source: "a\nb"}).Advance(ctx, "k", 1),
+		"prefix":           redislock.NewFence(rdb, redislock.FenceOptions{Source: "redis", Prefix: "{"}).Advance(ctx, "k", 1),
 		"empty key":        good.Advance(ctx, "", 1),
 		"stray brace":      good.Advance(ctx, "a}b", 1),
 		"no keys":          noKeys,

@@ -80,7 +80,7 @@ func FuzzMark(f *testing.F) {
 		f.Add(k, "a")
 		f.Add(k, "{"+k+"}")
 	}
-	fence := NewFence(nil, nil)
+	fence := NewFence(nil, FenceOptions{})
 	f.Fuzz(func(t *testing.T, x, y string) {
 		mark, err := fence.mark(x)
 		if err != nil {

@@ -2,12 +2,12 @@ package redis
 
 import (
 	"context"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/absent"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -76,7 +76,7 @@ func (b *Backend) Info() distlock.Info {
 
 // Check checks the client, the options and the bounds of t.
 func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
-	if isNil(b.client) {
+	if absent.Is(b.client) {
 		return t, distlock.Invalid("client", "nil", "a go-redis client")
 	}
 	if isRing(b.client) {
@@ -108,10 +108,4 @@ func checkPrefix(prefix string) error {
 func isRing(client any) bool {
 	_, is := client.(*goredis.Ring)
 	return is
-}
-
-// isNil reports whether client is nil, or a nil pointer in an interface.
-func isNil(client any) bool {
-	v := reflect.ValueOf(client)
-	return client == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }

@@ -31,8 +31,9 @@
 // ensemble itself does: do not restore it from a backup, or rebuild it, under
 // the same resources. [Held] makes any transaction on the same ensemble
 // conditional on the lock; there no other fence is needed. Everywhere else use
-// a distlock.Fence or its like ([Fence] is one for nodes in another ensemble): ZooKeeper grants a key once a session has run
-// out, whether or not its holder has noticed.
+// a distlock.Fence or its like ([Fence] is one for nodes in another ensemble):
+// ZooKeeper grants a key once a session has run out, whether or not its holder
+// has noticed.
 //
 // A holder knows that it may have lost its lock before the servers can grant
 // it to another. That takes more than an answer. A server that is cut off from

@@ -53,12 +53,43 @@ func (s *space) open(next func() *zk.Conn) func(source string) fencetest.Fence {
 				return string(data), err
 			},
 			Reset: f.Reset,
+			LateReset: func(ctx context.Context, key string, between func()) error {
+				late := &lateDialer{between: between}
+				conn, _, err := zk.Connect([]string{conn.Server()}, 10*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(late.dial))
+				if err != nil {
+					return err
+				}
+				defer conn.Close()
+				return s.fence(conn, source).Reset(ctx, key)
+			},
 			Fail: func(ctx context.Context, key string, t distlock.Token) error {
 				_, err := f.Multi(ctx, key, t, &zk.SetDataRequest{Path: s.data(key), Data: []byte("x"), Version: 99})
 				return err
 			},
 		}
 	}
+}
+
+// A lateDialer makes one connection, before whose first write of a node something happens.
+type lateDialer struct {
+	net.Conn
+	between func()
+}
+
+func (d *lateDialer) dial(network, address string, timeout time.Duration) (conn net.Conn, err error) {
+	d.Conn, err = net.DialTimeout(network, address, timeout)
+	return d, err
+}
+
+func (d *lateDialer) Write(p []byte) (int, error) {
+	const create, setData = 1, 5
+	if len(p) >= 12 && d.between != nil {
+		if kind := binary.BigEndian.Uint32(p[8:]); kind == create || kind == setData {
+			d.between()
+			d.between = nil
+		}
+	}
+	return d.Conn.Write(p)
 }
 
 // Each fence is on the next server of the ensemble: what one has answered, another

@@ -53,7 +53,7 @@ func newTable(ctx context.Context, url string, accounts int, fenced bool) (*tabl
 		return nil, err
 	}
 	t := &table{schema: "invoices_" + strings.ToLower(rand.Text()), fenced: fenced}
-	t.fence = pglock.NewFence(&pglock.FenceOptions{Source: "etcd", Schema: t.schema})
+	t.fence = pglock.NewFence(pglock.FenceOptions{Source: "etcd", Schema: t.schema})
 	config.MaxConns = workers
 	config.ConnConfig.RuntimeParams["search_path"] = t.schema
 	if t.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {

@@ -147,6 +147,9 @@ func (s *store) harness() Harness {
 					return s.content[key], nil
 				},
 				Reset: func(_ context.Context, key string) error { return s.reset(source, key) },
+				LateReset: func(_ context.Context, key string, between func()) error {
+					return s.lateReset(source, key, between)
+				},
 				Fail: func(ctx context.Context, key string, t distlock.Token) error {
 					return s.do(ctx, source, key, t, func() error {
 						if s.has("half a write") {
@@ -184,6 +187,25 @@ func (s *store) reset(source, key string) error {
 	return nil
 }
 
+// lateReset replaces the mark that it has read and no other, unless it has a fault.
+func (s *store) lateReset(source, key string, between func()) error {
+	read := func() (string, bool) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		text, there := s.marks[key]
+		return text, there
+	}
+	seen, there := read()
+	between()
+	now, still := read()
+	moved := now != seen || there != still
+	ours := strings.TrimRight(now, "0123456789") == source+" "
+	if moved && !s.has("reset is blind") && (ours || s.has("reset gives up")) {
+		return nil
+	}
+	return s.reset(source, key)
+}
+
 // faults are what a fence can get wrong, with the rules that must find it. Others may.
 var faults = map[string][]string{
 	"never stale":            {"order", "bounds", "take-over", "equal-after-lost-race", "races", "first", "sources", "message"},
@@ -208,6 +230,8 @@ var faults = map[string][]string{
 	"reset only moves up":    {"reset", "damage"},
 	"reset deletes":          {"reset"},
 	"reset empties":          {"reset"},
+	"reset is blind":         {"late-reset"},
+	"reset gives up":         {"late-reset"},
 	"damage is no mark":      {"damage"},
 	"damage is stale":        {"damage"},
 	"silent":                 {"message"},

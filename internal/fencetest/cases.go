@@ -193,6 +193,37 @@ func reset(ctx context.Context, b bench) error {
 	)
 }
 
+func lateReset(ctx context.Context, b bench) error {
+	ours, theirs := b.open(), b.Open("one other")
+	if ours.LateReset == nil {
+		return nil
+	}
+	var during error
+	overtaken := ours.LateReset(ctx, b.key, func() {
+		during = is("a first mark", ours.Advance(ctx, b.key, 7), nil)
+	})
+	err := errors.Join(during, is("a Reset of no mark", overtaken, nil),
+		is("the mark that came before it", ours.Advance(ctx, b.key, 6), distlock.ErrStale))
+
+	b.key += "-theirs"
+	err = errors.Join(err, is("Write with 100", theirs.Write(ctx, b.key, 100, "theirs"), nil))
+	overtaken = ours.LateReset(ctx, b.key, func() {
+		during = errors.Join(is("Reset", ours.Reset(ctx, b.key), nil), is("the new holder", ours.Write(ctx, b.key, 7, "ours"), nil))
+	})
+	err = errors.Join(err, during, is("a second Reset", overtaken, nil), b.holds(ctx, ours, "it", "ours"),
+		is("who came before the new holder", ours.Write(ctx, b.key, 6, "late"), distlock.ErrStale),
+		is("the new holder", ours.Write(ctx, b.key, 7, "ours again"), nil))
+
+	b.key += "-still"
+	err = errors.Join(err, is("Write with 100", theirs.Write(ctx, b.key, 100, "theirs"), nil))
+	overtaken = ours.LateReset(ctx, b.key, func() {
+		during = is("the source before", theirs.Write(ctx, b.key, 101, "theirs"), nil)
+	})
+	return errors.Join(err, during, is("Reset", overtaken, nil),
+		is("the source before", theirs.Write(ctx, b.key, 102, "late"), distlock.ErrSource),
+		is("after Reset", ours.Advance(ctx, b.key, 1), nil))
+}
+
 func damage(ctx context.Context, b bench) error {
 	f := b.open()
 	if b.Spoil == nil {

@@ -23,6 +23,10 @@ type Fence struct {
 	Read func(ctx context.Context, key string) (string, error)
 	// Reset is the operator's. Nil: there is none, nor are there sources.
 	Reset func(ctx context.Context, key string) error
+	// LateReset is a Reset that is held up: between is called once, after it has read
+	// the mark, or before all it does if it reads none, and before what it sends is
+	// carried out. Nil: nobody can.
+	LateReset func(ctx context.Context, key string, between func()) error
 	// Fail makes a write to key that is refused for another reason than the token.
 	// It is called after a write. Nil: there is no such write.
 	Fail func(ctx context.Context, key string, t distlock.Token) error
@@ -78,6 +82,7 @@ var cases = []rule{
 	{"ended-context", "with a context that has ended nothing is written", endedContext},
 	{"sources", "a token of another source is ErrSource, is compared with nothing and changes nothing", sources},
 	{"reset", "Reset lets every token of its source in, and none of another, and keeps the content", reset},
+	{"late-reset", "a Reset that arrives late takes the mark from another source, and leaves one of its own that came meanwhile", lateReset},
 	{"damage", "a mark that nobody wrote lets no token pass, and Reset repairs it", damage},
 	{"message", "an error names the key", message},
 }

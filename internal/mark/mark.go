@@ -39,6 +39,12 @@ func parse(text string) (mark, error) {
 	return m, nil
 }
 
+// Of reports whether text is a mark of source.
+func Of(text, source string) bool {
+	m, err := parse(text)
+	return err == nil && m.source == source
+}
+
 func damaged(text string) error {
 	return distlock.Invalid("mark", strconv.Quote(text), "a source and a token: see Reset")
 }

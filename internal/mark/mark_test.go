@@ -130,35 +130,3 @@ func TestRecent(t *testing.T) {
 	}
 	write(6, 1)
 }
-
-// A Reset that is sent on what was read arrives late and undoes no newer mark.
-func TestLateReset(t *testing.T) {
-	s := &fake{}
-	f := New("fake", "a", s, nil)
-	late := &lateStore{fake: s, between: func() { s.text, s.version = "a 7", s.version+1 }}
-	if err := New("fake", "a", late, nil).Reset(t.Context(), "k"); err != nil || late.refused != 1 {
-		t.Errorf("got %v, %d times refused, want that it was read again", err, late.refused)
-	}
-	if err := f.Advance(t.Context(), "k", 1); err != nil {
-		t.Errorf("after Reset: %v", err)
-	}
-}
-
-// A lateStore has something happen before the first Swap.
-type lateStore struct {
-	*fake
-	between func()
-	refused int
-}
-
-func (s *lateStore) Swap(ctx context.Context, key, text string, version int64) (int64, error) {
-	if s.between != nil {
-		s.between()
-		s.between = nil
-	}
-	now, err := s.fake.Swap(ctx, key, text, version)
-	if errors.Is(err, ErrMoved) {
-		s.refused++
-	}
-	return now, err
-}

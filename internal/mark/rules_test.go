@@ -35,6 +35,20 @@ func (m *memory) Swap(_ context.Context, key, text string, version int64) (int64
 
 func (*memory) Refused(err error) bool { return errors.Is(err, errAnswer) }
 
+// A lateStore has something happen before the first Swap.
+type lateStore struct {
+	Store
+	between func()
+}
+
+func (s *lateStore) Swap(ctx context.Context, key, text string, version int64) (int64, error) {
+	if s.between != nil {
+		s.between()
+		s.between = nil
+	}
+	return s.Store.Swap(ctx, key, text, version)
+}
+
 // in is what a store's transaction is: f, if the mark is in this version.
 func (m *memory) in(key string, version int64, f func() error) error {
 	m.mu.Lock()
@@ -65,6 +79,9 @@ func TestRules(t *testing.T) {
 					return m.contents[key], nil
 				},
 				Reset: f.Reset,
+				LateReset: func(ctx context.Context, key string, between func()) error {
+					return New("memory", source, &lateStore{Store: m, between: between}, nil).Reset(ctx, key)
+				},
 				Fail: func(ctx context.Context, key string, t distlock.Token) error {
 					return write(ctx, key, t, func() error { return errAnswer })
 				},

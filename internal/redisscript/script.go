@@ -25,6 +25,8 @@ var (
 	breaks string
 	//go:embed mark.lua
 	mark string
+	//go:embed reset.lua
+	reset string
 	//go:embed node.lua
 	node string
 	//go:embed vote.lua
@@ -55,6 +57,9 @@ var (
 	Repair  = New(node + repair)
 	Revoke  = New(revoke)
 )
+
+// Reset is that of a mark.
+var Reset = New(reset)
 
 // Marked returns a script that checks the mark of a resource, as mark.lua
 // says, and then runs body: Lua in which KEYS and ARGV are those after the

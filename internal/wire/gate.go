@@ -17,7 +17,7 @@ const (
 	Malformed Refusal = "malformed" // it cannot be read, there are several, or it is for another key
 	Stale     Refusal = "stale"     // the fence has seen a larger one
 	Source    Refusal = "source"    // it is of another lock service than the mark
-	Unknown   Refusal = "unknown"   // the fence could not be asked
+	Unknown   Refusal = "unknown"   // the fence has not decided, for a reason of this side
 )
 
 // refusals are what each says to people, and is to errors.Is.
@@ -29,10 +29,10 @@ var refusals = map[Refusal]struct {
 	Malformed: {"the fencing token cannot be read or is for another key", distlock.ErrInvalid},
 	Stale:     {"a later holder of the lock has come", distlock.ErrStale},
 	Source:    {"the fencing token is of another lock service", distlock.ErrSource},
-	Unknown:   {"the fence could not be asked", errUnknown},
+	Unknown:   {"the fence has not decided", errUnknown},
 }
 
-var errUnknown = errors.New("the fence could not be asked")
+var errUnknown = errors.New("the fence has not decided")
 
 // Text is a line for people, which shows no mark.
 func (r Refusal) Text() string { return refusals[r].text }
@@ -62,7 +62,9 @@ func (g *Gate) Read(fields []string, key func() string) (Token, Refusal) {
 	return t, ""
 }
 
-// Enter advances the fence and returns ctx with key and token.
+// Enter advances the fence and returns ctx with key and token. ErrInvalid is unknown:
+// the sender's key and token were found good by Read, so what is not is on this side,
+// such as a damaged mark or the fence's options.
 func (g *Gate) Enter(ctx context.Context, t Token) (context.Context, Refusal) {
 	err := g.Advance(ctx, t.Key, t.Token)
 	switch {
@@ -72,8 +74,6 @@ func (g *Gate) Enter(ctx context.Context, t Token) (context.Context, Refusal) {
 		return ctx, Stale
 	case errors.Is(err, distlock.ErrSource):
 		return ctx, Source
-	case errors.Is(err, distlock.ErrInvalid):
-		return ctx, Malformed
 	}
 	return ctx, Unknown
 }

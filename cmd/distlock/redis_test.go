@@ -147,6 +147,9 @@ func TestMaxHold(t *testing.T) {
 	}
 	_ = l.Release(t.Context())
 	p.ends(t, exitLost)
+	if out := p.out.String(); !strings.Contains(out, "about to end") {
+		t.Errorf("the command was not killed before the end: %q", out)
+	}
 }
 
 // After a distlock that was killed nobody gets the key for the lock-delay.

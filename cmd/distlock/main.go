@@ -28,7 +28,8 @@
 // standard input, output and error. If distlock may read the terminal, so may the
 // command: it is in the foreground then, gets Ctrl-C itself, and cannot be
 // suspended, as a lock would be held for nothing meanwhile. One in the background
-// must not read the terminal: that stops it. On Linux it dies with distlock.
+// must not read the terminal: that stops it. On Linux it dies with distlock;
+// what it has started does not.
 //
 // If the command ends by itself, the lock is released at once: processes that it leaves
 // in the background are not waited for. If it is ended by a signal, or ends after one was

@@ -175,6 +175,16 @@ func TestLockDeleted(t *testing.T) {
 	file, command := beat(t, "")
 	p := invoke(t, append([]string{"run", "-backend", "redis", "-addr", r.addr, "-ttl", "3s", r.key, "--"}, command...)...)
 	n := pid(t, file)
+	r.deleteLock(t)
+	p.ends(t, exitLost)
+	if isAlive(n) {
+		t.Error("the command runs on")
+	}
+}
+
+// deleteLock takes the lock away from its holder.
+func (r *rival) deleteLock(t *testing.T) {
+	t.Helper()
 	rdb := goredis.NewClient(&goredis.Options{Addr: r.addr})
 	defer rdb.Close()
 	keys, err := rdb.Keys(t.Context(), "*{"+r.key+"}").Result()
@@ -184,9 +194,24 @@ func TestLockDeleted(t *testing.T) {
 	if err := rdb.Del(t.Context(), keys[0]).Err(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A command that has ended by itself, under a lock that nobody knew to be lost: its
+// status is told.
+func TestEndedUnderALostLock(t *testing.T) {
+	t.Parallel()
+	r := newRival(t)
+	dir := t.TempDir()
+	p := invoke(t, "run", "-backend", "redis", "-addr", r.addr, "-ttl", "1h", r.key, "--",
+		"sh", "-c", `touch "$0/runs"; while ! [ -e "$0/end" ]; do sleep 0.05; done; exit 3`, dir)
+	eventually(t, "the command runs", func() bool { _, err := os.Stat(dir + "/runs"); return err == nil })
+	r.deleteLock(t)
+	if err := os.WriteFile(dir+"/end", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	p.ends(t, exitLost)
-	if isAlive(n) {
-		t.Error("the command runs on")
+	if out := p.out.String(); !strings.Contains(out, "lease lost") || !strings.HasSuffix(out, "ended with status 3\n") {
+		t.Errorf("got %q", out)
 	}
 }
 

@@ -73,7 +73,7 @@ func (j *job) acquire(client *distlock.Client, signals <-chan os.Signal) (*distl
 		case r := <-done:
 			switch {
 			case r.err == nil && status != 0:
-				giveUp(r.lease)
+				giveUp(r.lease, false)
 				return nil, status
 			case r.err == nil:
 				return r.lease, 0
@@ -104,24 +104,23 @@ func (j *job) under(g *guard) (status int) {
 	child, err := start(j.command, "DISTLOCK_KEY="+g.lease.Key(), "DISTLOCK_TOKEN="+g.lease.Token().String())
 	if err != nil {
 		complain("%v", err)
-		giveUp(g.lease)
+		giveUp(g.lease, false)
 		return cannotStart(err)
 	}
 	g.child = child
 	status = g.watch()
-	if err := giveUp(g.lease); !g.stopped && !errors.Is(err, distlock.ErrLost) {
+	if err := giveUp(g.lease, g.stopped); !g.stopped && !errors.Is(err, distlock.ErrLost) {
 		return status
 	}
 	complain("the command has ended with status %d", status)
 	return exitLost
 }
 
-// giveUp releases lease, and complains of what the caller may not know yet.
-func giveUp(lease *distlock.Lease) error {
-	known := lease.Err()
+// giveUp releases lease, and complains if that fails, but for a loss that was told.
+func giveUp(lease *distlock.Lease, told bool) error {
 	err := lease.Release(context.Background())
-	if err != nil && (known == nil || !errors.Is(err, distlock.ErrLost)) {
-		complain("%v", err) // but for a loss the server frees it when its time is over
+	if err != nil && !(told && errors.Is(err, distlock.ErrLost)) {
+		complain("%v", err) // the server frees what is not lost when its time is over
 	}
 	return err
 }

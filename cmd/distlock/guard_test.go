@@ -27,7 +27,7 @@ func under(command []string) []string {
 	return append([]string{"sh", "-c", `"$@" >/dev/null 2>&1; echo goes on`, "sh"}, command...)
 }
 
-// pid waits until the command of file runs.
+// pid waits until the command of file runs. None outlives a test that fails.
 func pid(t *testing.T, file string) (n int) {
 	t.Helper()
 	eventually(t, "the command runs", func() bool {
@@ -36,6 +36,11 @@ func pid(t *testing.T, file string) (n int) {
 			n, err = strconv.Atoi(strings.TrimSpace(string(text)))
 		}
 		return err == nil
+	})
+	t.Cleanup(func() {
+		if t.Failed() { // who is deaf to distlock's signals would run for ever
+			_ = syscall.Kill(n, syscall.SIGKILL)
+		}
 	})
 	return n
 }

@@ -51,6 +51,10 @@ lint: bin/gofumpt ## check format, vet, staticcheck and go.mod files
 	if command -v shellcheck >/dev/null; then shellcheck .ci/run $$(find . -name '*.sh'); fi
 	internal/tools/vulnerabilities.sh $(CURDIR)/bin/govulncheck
 
+.PHONY: api
+api: ## write docs/api.txt, what the packages export, anew
+	go test -count=1 -run '^TestAPI$$' . -update
+
 .PHONY: licences
 licences: ## list the dependencies of the library, with their licences
 	go test -count=1 -run '^TestLicences$$' -v . | grep -v '^[=-]'

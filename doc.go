@@ -20,11 +20,12 @@
 //
 // # What is promised
 //
-//   - While the lock service keeps its data and its clock, and does not end
-//     the holder's session (Postgres, Consul: see there), a key has one holder
-//     at a time, and the next grant never comes before [Lease.Deadline]. That
-//     is counted from before the request was sent, and goes on while the
-//     machine sleeps (on Linux).
+//   - While the lock service keeps its data and its clock, does not end the
+//     holder's session (Postgres, Consul: see there), and nobody frees the key
+//     by force ([Client.Break] without a lock-delay, a lock deleted by hand), a
+//     key has one holder at a time, and the next grant never comes before
+//     [Lease.Deadline]. That is counted from before the request was sent, and
+//     goes on while the machine sleeps (on Linux).
 //   - A lost lease closes [Lease.Done] and ends its contexts by a timer that
 //     waits for no network call.
 //   - A token comes from the service within the grant, and tokens rise as far

@@ -2,6 +2,7 @@ package distlock_test
 
 import (
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/distlock-go/distlock/internal/snippets"
@@ -33,12 +34,31 @@ var scope = snippets.Scope{
 	Vars: `ctx context.Context, rdb *goredis.Client, client *distlock.Client, lease *distlock.Lease, fence *distlock.Fence,
 	backend distlock.Backend, db *sql.DB, pay func(context.Context, distlock.Token) error,
 	etcd *clientv3.Client, consul *api.Client, stock map[string]int, check func(context.Context, int) error`,
+	Setup: `ctx = context.Background()
+	backend = memory.New()
+	client, err := distlock.New(backend)
+	if err == nil {
+		lease, err = client.Acquire(ctx, "a key")
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	fence = new(distlock.Fence)
+	pay = func(ctx context.Context, t distlock.Token) error {
+		if t == 0 {
+			return errors.New("no token")
+		}
+		return ctx.Err()
+	}
+	stock = map[string]int{"shelf-9": 1}
+	check = func(ctx context.Context, _ int) error { return ctx.Err() }`,
+	Servers: regexp.MustCompile(`\b(rdb|db|etcd|consul)\b`),
 }
 
-// TestDocumentsCompile compiles, and runs where it can, all Go code in
-// README.md and docs. What is marked as "go before" is of other libraries, and
-// is compiled in internal/integration.
-func TestDocumentsCompile(t *testing.T) {
+// TestDocuments compiles all Go code in README.md and docs, and runs it on the memory
+// backend, but for what needs a server: a variable of Servers. What is marked as "go
+// before" is of other libraries, and is compiled in internal/integration.
+func TestDocuments(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("docs/*.md")
 	if err != nil {

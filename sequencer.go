@@ -50,7 +50,9 @@ func parseSequencer(s string) (backend, key string, t Token, err error) {
 // key now. It takes no part in the lock. The error is nil if the grant was the
 // present one when the service answered, and else matches
 //   - ErrStale: it is not, any more: released, broken, expired, or followed by
-//     another;
+//     another. Not before the key is free, though: a grant that was released
+//     WithMinHold, or lost with a lock-delay, can be the present one until that is
+//     over;
 //   - ErrInvalid: s is none that a Lease.Sequencer made, or, matching ErrSource
 //     too, one of another kind of backend;
 //   - errors.ErrUnsupported: the backend is no Inspector;

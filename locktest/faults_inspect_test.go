@@ -29,8 +29,36 @@ var brokenInspectors = []broken{
 				return i, err
 			},
 		},
-		fails: []string{"inspect-free", "sequencer-tells-the-present-grant", "sequencer-takes-no-part"},
+		fails: []string{"inspect-free", "sequencer-tells-the-present-grant", "sequencer-takes-no-part", "sequencer-until-min-hold"},
 		may:   []string{"break-frees", "break-lock-delay", "inspect-foreign"},
+	},
+	{
+		name: "hides a grant that was released with a min-hold", rule: "6",
+		fault: fault{
+			inspector: true,
+			acquire: func(ctx context.Context, s *session, r distlock.Request) (distlock.Hold, error) {
+				h, err := s.healthy.TryAcquire(ctx, r)
+				if err == nil {
+					s.service.own(r.Key+" terms", r.Terms)
+					s.service.own(r.Key+" released", false)
+				}
+				return h, err
+			},
+			renew: func(ctx context.Context, s *session, holds []distlock.Hold) []error {
+				for _, h := range holds { // other terms are the rest of the time
+					s.service.own(h.Key+" released", h.Terms != s.service.owner(h.Key+" terms"))
+				}
+				return s.healthy.Renew(ctx, holds)
+			},
+			inspect: func(ctx context.Context, s *service, key string) (distlock.LockInfo, error) {
+				i, err := s.inspect(ctx, key)
+				if s.owner(key+" released") == true {
+					i.Held, i.Token = false, 0
+				}
+				return i, err
+			},
+		},
+		fails: []string{"sequencer-until-min-hold"},
 	},
 	{
 		name: "inspects a key by taking it", rule: "6",
@@ -54,7 +82,7 @@ var brokenInspectors = []broken{
 			}
 			return i
 		}),
-		fails: []string{"inspect-held", "sequencer-tells-the-present-grant", "sequencer-takes-no-part"},
+		fails: []string{"inspect-held", "sequencer-tells-the-present-grant", "sequencer-takes-no-part", "sequencer-until-min-hold"},
 		may:   []string{"inspect-takes-no-part", "inspect-waiters"},
 	},
 	{

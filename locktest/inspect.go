@@ -36,6 +36,10 @@ var inspectCases = []testCase{
 		name: "sequencer-takes-no-part", run: sequencersTakeNoPart, only: fencedInspector,
 		rule: "Checking a sequencer neither takes a key nor leaves anything of it, and ends with its ctx.",
 	},
+	{
+		name: "sequencer-until-min-hold", run: sequencerUntilMinHold, only: fencedInspector,
+		rule: "The sequencer of a grant that was released WithMinHold is current while the key stays taken, and then stale.",
+	},
 }
 
 // fencedInspector is the kind of backend that Break and sequencers are for.

@@ -2,6 +2,8 @@ package locktest
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"github.com/distlock-go/distlock"
 )
@@ -49,4 +51,23 @@ func sequencersTakeNoPart(r *row) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	cancel()
 	r.promptly("CheckSequencer", func() error { return b.CheckSequencer(ctx, s) })
+}
+
+func sequencerUntilMinHold(r *row) {
+	if r.info.SessionPerTerms {
+		return // there is none: see min-hold
+	}
+	a, b := r.lasting(), r.lasting()
+	before, window := time.Now(), r.terms(r.h.TTL).TTL
+	l := r.try(a, r.key, distlock.WithMinHold(window))
+	r.release(l)
+	s := l.Sequencer()
+	check := func() error { return b.CheckSequencer(r.within(r.patience()), s) }
+	if err := check(); err != nil && time.Since(before) < window-drift(window) {
+		r.Errorf("CheckSequencer of a grant that keeps its key taken: got %v, want nil", err)
+	}
+	r.eventually(window+soon, "the sequencer is stale", func() bool { return errors.Is(check(), distlock.ErrStale) })
+	if kept := time.Since(before); kept < window-drift(window) {
+		r.Errorf("the sequencer was stale after %v, the min-hold is %v", kept, window)
+	}
 }

@@ -15,8 +15,14 @@ import (
 // A child is the command, and all processes of its group.
 type child struct {
 	group   int
-	ended   chan int       // gets the exit status
+	ended   chan ending    // gets how the first of them has ended
 	stopped chan os.Signal // gets something when it may have to be continued; nil if that is not ours to do
+}
+
+// An ending is how a process has ended.
+type ending struct {
+	status   int // what a shell makes of it
+	bySignal bool
 }
 
 // start runs command with more in its environment, but not the address, in which
@@ -26,7 +32,7 @@ func start(command []string, more ...string) (*child, error) {
 	environ := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, addrEnv+"=") })
 	cmd.Env = append(environ, more...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	c := &child{ended: make(chan int, 1)}
+	c := &child{ended: make(chan ending, 1)}
 	foreground := inForeground()
 	if foreground {
 		c.stopped = watchStops()
@@ -42,7 +48,7 @@ func start(command []string, more ...string) (*child, error) {
 	go func() { // ends with the command
 		_ = cmd.Wait() // the state says more
 		takeBack(c.group)
-		c.ended <- status(cmd.ProcessState)
+		c.ended <- endOf(cmd.ProcessState)
 	}()
 	return c, nil
 }
@@ -52,12 +58,21 @@ func (c *child) signal(s syscall.Signal) {
 	_ = syscall.Kill(-c.group, s) // it may be gone by now
 }
 
-// status is what a shell makes of the end of a process.
-func status(p *os.ProcessState) int {
-	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return exitSignal + int(w.Signal())
+// isThere reports whether the group has processes. To be asked once the first has ended.
+func (c *child) isThere() bool {
+	for { // those that are left to distlock, as the first process of a container, would stay as zombies
+		if n, _ := syscall.Wait4(-c.group, nil, syscall.WNOHANG, nil); n <= 0 {
+			break
+		}
 	}
-	return p.ExitCode()
+	return !errors.Is(syscall.Kill(-c.group, 0), syscall.ESRCH) // EPERM: somebody else's
+}
+
+func endOf(p *os.ProcessState) ending {
+	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return ending{exitSignal + int(w.Signal()), true}
+	}
+	return ending{p.ExitCode(), false}
 }
 
 // cannotStart is the exit status of a command that start could not run.

@@ -66,6 +66,15 @@ func misused(verb string, err error) int {
 	return exitUsage
 }
 
+// lockDelay defines -lock-delay, of which none and 0 are two things.
+func lockDelay(f *flag.FlagSet, opts *[]distlock.Option, use string) {
+	f.Func("lock-delay", use+", a `duration`; default: what the backend does, mostly 0", func(text string) error {
+		d, err := time.ParseDuration(text)
+		*opts = append(*opts, distlock.WithLockDelay(d))
+		return err
+	})
+}
+
 // A job is what run is asked to do.
 type job struct {
 	*service
@@ -73,6 +82,7 @@ type job struct {
 	command  []string
 	wait     time.Duration // for the lock; 0 tries once, less than 0 is for ever
 	heldExit int
+	ttl      time.Duration
 	opts     []distlock.Option
 }
 
@@ -80,11 +90,13 @@ type job struct {
 func parseRun(args []string) (*job, error) {
 	f, s := newFlags("run")
 	j := &job{service: s}
-	var ttl, minHold time.Duration
+	var minHold, maxHold time.Duration
 	f.DurationVar(&j.wait, "wait", -1, "how long to wait for the lock; 0 tries once, less than 0 waits for ever")
-	f.IntVar(&j.heldExit, "held-exit", exitHeld, "the exit `status` if the lock was not acquired")
-	f.DurationVar(&ttl, "ttl", distlock.DefaultTTL, "how long the lock outlives a distlock that is gone")
+	f.IntVar(&j.heldExit, "held-exit", exitHeld, "the exit `status`, 0 to 255, if the lock was not acquired")
+	f.DurationVar(&j.ttl, "ttl", distlock.DefaultTTL, "how long the lock outlives a distlock that is gone")
 	f.DurationVar(&minHold, "min-hold", 0, "keep the lock taken for at least this long, so that COMMAND runs once in that time")
+	f.DurationVar(&maxHold, "max-hold", 0, "kill a COMMAND that has the lock for longer than this; default: never")
+	lockDelay(f, &j.opts, "for how long nobody gets the lock after a distlock that was killed or cut off")
 	f.Func("holder", "`text` for whoever inspects the lock; default: host name and process id", func(text string) error {
 		j.opts = append(j.opts, distlock.WithHolder(text))
 		return nil
@@ -97,10 +109,16 @@ func parseRun(args []string) (*job, error) {
 	if len(rest) < 3 || rest[1] != "--" {
 		return nil, errors.New("want KEY -- COMMAND after the flags")
 	}
+	if j.heldExit < 0 || j.heldExit > maxExit {
+		return nil, fmt.Errorf("-held-exit is %d, must be from 0 to %d", j.heldExit, maxExit)
+	}
 	j.key, j.command = rest[0], rest[2:]
-	j.opts = append(j.opts, distlock.WithTTL(ttl))
+	j.opts = append(j.opts, distlock.WithTTL(j.ttl))
 	if minHold != 0 {
 		j.opts = append(j.opts, distlock.WithMinHold(minHold))
+	}
+	if maxHold != 0 {
+		j.opts = append(j.opts, distlock.WithMaxHold(maxHold))
 	}
 	return j, nil
 }

@@ -89,11 +89,7 @@ func breakKey(args []string) int {
 	f, s := newFlags("break")
 	timeout := f.Duration("timeout", breakTime, "how long to wait for an answer")
 	var opts []distlock.Option
-	f.Func("lock-delay", "for how long nobody gets the key, a `duration`; default: what the backend does, mostly 0", func(text string) error {
-		d, err := time.ParseDuration(text)
-		opts = append(opts, distlock.WithLockDelay(d))
-		return err
-	})
+	lockDelay(f, &opts, "for how long nobody gets the key")
 	rest, err := s.parse(f, args)
 	if err == nil && len(rest) != 2 {
 		err = errors.New("want KEY TOKEN after the flags")
@@ -110,9 +106,11 @@ func breakKey(args []string) int {
 	})
 }
 
-// use has f speak to the service through a client, and returns the exit status.
+// use has f speak to the service through a client, and returns the exit status. The
+// client takes no lock: its TTL does nothing but, on ZooKeeper, leave less for a
+// lock-delay, so that it is the least.
 func (s *service) use(timeout time.Duration, opts []distlock.Option, f func(context.Context, *distlock.Client) error) int {
-	client, closeAll, status := s.connect(opts)
+	client, closeAll, status := s.connect(append(opts, distlock.WithTTL(leastTTL(s.backend))))
 	if client == nil {
 		return status
 	}

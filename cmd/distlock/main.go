@@ -18,13 +18,25 @@
 // gone. Not promised: if distlock itself is stopped for longer than the TTL,
 // nobody stops the command until it goes on; only the token helps then.
 //
+// A lock-delay keeps the next holder out for longer after a distlock that was killed or
+// cut off, which is what helps where files or programs are written to that can
+// compare no tokens (-lock-delay). A command that hangs keeps the lock until it has
+// had it for -max-hold, and is killed then.
+//
 // The command runs in a process group of its own, which signals to distlock
 // (SIGINT, SIGTERM, SIGHUP, SIGQUIT) are passed on to, and has distlock's
 // standard input, output and error. If distlock may read the terminal, so may the
 // command: it is in the foreground then, gets Ctrl-C itself, and cannot be
 // suspended, as a lock would be held for nothing meanwhile. One in the background
-// must not read the terminal: that stops it. On Linux it dies with distlock. Processes
-// that it leaves in the background are not waited for.
+// must not read the terminal: that stops it. On Linux it dies with distlock;
+// what it has started does not.
+//
+// If the command ends by itself, the lock is released at once: processes that it leaves
+// in the background are not waited for. If it is ended by a signal, or ends after one was
+// passed on or after the SIGTERM above, the lock stays taken until no process of its
+// group is left. Those that go on have until the deadline that the lock has when
+// the command ends, one TTL at most, and then get SIGKILL. A process that has made a
+// group of its own, as with setsid, is not found.
 //
 // Inspect prints one line of fields, such as
 //
@@ -40,7 +52,8 @@
 //	 64  called wrongly
 //	 69  the lock service failed: nothing was run
 //	 75  not acquired: somebody else has the lock; nothing was run
-//	 76  the lock was lost, or about to be, and the command was stopped; or it had ended under a lock that was lost
+//	 76  the lock was lost, or about to be, and the command was stopped; or it had ended under a lock that was lost:
+//	     the last line on standard error says with which status
 //	126  the command cannot be run
 //	127  the command was not found
 //
@@ -60,9 +73,9 @@
 // creates its table if it is missing. An etcd or Consul URL may have a user and
 // a password; Consul's token comes from CONSUL_HTTP_TOKEN.
 //
-// The command is in the
-// module of the library, since it adds no module to its dependencies; it is no package
-// that programs import, so that it may import all backends.
+// The command is in the module of the library, since it adds no module to its
+// dependencies; it is no package that programs import, so that it may import all
+// backends.
 package main
 
 import (
@@ -82,6 +95,7 @@ const (
 	exitCannot   = 126
 	exitNotFound = 127
 	exitSignal   = 128 // and the signal's number
+	maxExit      = 255
 )
 
 // verbs are what it can do.

@@ -46,6 +46,14 @@ func invoke(t *testing.T, args ...string) *process {
 	return p
 }
 
+// signals sends s to distlock.
+func (p *process) signals(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	if err := p.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // ends checks the exit status.
 func (p *process) ends(t *testing.T, want int) {
 	t.Helper()
@@ -91,6 +99,12 @@ func TestExitStatus(t *testing.T) {
 		"consul is down":  {"run -backend consul -addr http://u:secret@" + nowhere + " k -- true", exitService, "connection refused"},
 		"postgres":        {"run -backend postgres -addr postgres://u:secret/@h:1 k -- true", exitUsage, "no URL"},
 		"bad TTL":         {"run -backend memory -ttl 1ns k -- true", exitUsage, "TTL is 1ns"},
+		"bad held-exit":   {"run -backend memory -held-exit 256 k -- true", exitUsage, "-held-exit is 256"},
+		"less than 0":     {"run -backend memory -held-exit -1 k -- true", exitUsage, "-held-exit is -1"},
+		"bad max-hold":    {"run -backend memory -max-hold -1s k -- true", exitUsage, "max-hold is -1s"},
+		"max-hold":        {"run -backend memory -max-hold 1s k -- sleep 60", exitLost, "ended with status 137"},
+		"bad lock-delay":  {"run -backend memory -lock-delay x k -- true", exitUsage, "lock-delay"},
+		"long lock-delay": {"run -backend memory -lock-delay 2h k -- true", exitUsage, "lock-delay is 2h"},
 		"no flag":         {"run -nope k -- true", exitUsage, "nope"},
 		"no verb":         {"-backend memory k -- true", exitUsage, "run, inspect or break"},
 
@@ -109,6 +123,8 @@ func TestExitStatus(t *testing.T) {
 		"break, bad token":    {"break -backend memory k 0", exitUsage, "token is"},
 		"break, bad delay":    {"break -backend memory -lock-delay x k 1", exitUsage, "lock-delay"},
 		"break, long delay":   {"break -backend memory -lock-delay 2h k 1", exitUsage, "lock-delay is 2h"},
+		"break, most delay":   {"break -backend zookeeper -lock-delay 36s -timeout 100ms -addr " + nowhere + " k 1", exitService, "connection refused"},
+		"break, more":         {"break -backend zookeeper -lock-delay 37s -timeout 100ms -addr " + nowhere + " k 1", exitUsage, "lock-delay"},
 		"break, down":         {"break -backend redis -addr " + nowhere + " k 1", exitService, "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -143,9 +159,7 @@ func TestSignalsArePassedOn(t *testing.T) {
 	p := invoke(t, "run", "-backend", "memory", "k", "--", "sh", "-c",
 		`trap 'echo got it; exit 5' TERM; touch `+ready+`; while :; do sleep 0.05; done`)
 	eventually(t, "the command runs", func() bool { _, err := os.Stat(ready); return err == nil })
-	if err := p.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	p.signals(t, syscall.SIGTERM)
 	p.ends(t, 5)
 	if !strings.Contains(p.out.String(), "got it") {
 		t.Errorf("got %q", p.out.String())

@@ -4,10 +4,7 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,38 +64,6 @@ func (r *rival) take(t *testing.T) *distlock.Lease {
 	return l
 }
 
-// A beat is a command that writes its process id to a file, and says on TERM
-// what it does about it.
-func beat(t *testing.T, onTerm string) (file string, command []string) {
-	t.Helper()
-	file = filepath.Join(t.TempDir(), "pid")
-	return file, []string{"sh", "-c", fmt.Sprintf(
-		`trap '%s' TERM; echo $$ >%s.new; mv %[2]s.new %[2]s; while :; do sleep 0.05; done`, onTerm, file)}
-}
-
-// pid waits until the command of file runs.
-func pid(t *testing.T, file string) (n int) {
-	t.Helper()
-	eventually(t, "the command runs", func() bool {
-		text, err := os.ReadFile(file)
-		if err == nil {
-			n, err = strconv.Atoi(strings.TrimSpace(string(text)))
-		}
-		return err == nil
-	})
-	return n
-}
-
-// isAlive reports whether process n runs. One that nobody has waited for does
-// not run.
-func isAlive(n int) bool {
-	if syscall.Kill(n, 0) != nil {
-		return false
-	}
-	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n))
-	return err != nil || !strings.Contains(string(state), ") Z ")
-}
-
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	r := newRival(t)
@@ -130,11 +95,12 @@ func TestMinHold(t *testing.T) {
 
 // cutOff runs a command behind a network that is then cut, and returns when
 // somebody else has the key: by then it must be gone.
-func cutOff(t *testing.T, onTerm string) *process {
+func cutOff(t *testing.T, onTerm string, within func([]string) []string) *process {
 	t.Helper()
 	r := newRival(t)
 	proxy := locktest.NewProxy(t, r.addr)
 	file, command := beat(t, onTerm)
+	command = within(command)
 	p := invoke(t, append([]string{"run", "-backend", "redis", "-addr", proxy.Addr(), "-ttl", "3s", r.key, "--"}, command...)...)
 	n := pid(t, file)
 	proxy.Swallow()
@@ -146,18 +112,61 @@ func cutOff(t *testing.T, onTerm string) *process {
 	return p
 }
 
+func alone(command []string) []string { return command }
+
+// The command's own status is told, as distlock's does not say it.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
-	p := cutOff(t, "echo stops cleanly; exit 0")
+	p := cutOff(t, "echo stops cleanly; exit 3", alone)
 	p.ends(t, exitLost)
-	if !strings.Contains(p.out.String(), "stops cleanly") {
-		t.Errorf("got %q", p.out.String())
+	if out := p.out.String(); !strings.Contains(out, "stops cleanly") || !strings.HasSuffix(out, "ended with status 3\n") {
+		t.Errorf("got %q", out)
 	}
 }
 
 func TestCutOffAndDeafToTerm(t *testing.T) {
 	t.Parallel()
-	cutOff(t, "").ends(t, exitLost)
+	cutOff(t, "", alone).ends(t, exitLost)
+}
+
+func TestCutOffWithADeafChild(t *testing.T) {
+	t.Parallel()
+	cutOff(t, "", under).ends(t, exitLost)
+}
+
+// Nobody gets the key before a command that has had it for too long is gone.
+func TestMaxHold(t *testing.T) {
+	t.Parallel()
+	r := newRival(t)
+	file, command := beat(t, "")
+	p := invoke(t, append([]string{"run", "-backend", "redis", "-addr", r.addr, "-max-hold", "2s", r.key, "--"}, under(command)...)...)
+	n := pid(t, file)
+	l := r.take(t)
+	if isAlive(n) {
+		t.Error("the command runs while somebody else has the lock")
+	}
+	_ = l.Release(t.Context())
+	p.ends(t, exitLost)
+	if out := p.out.String(); !strings.Contains(out, "about to end") {
+		t.Errorf("the command was not killed before the end: %q", out)
+	}
+}
+
+// After a distlock that was killed nobody gets the key for the lock-delay.
+func TestLockDelay(t *testing.T) {
+	t.Parallel()
+	r := newRival(t)
+	file, command := beat(t, "")
+	p := invoke(t, append([]string{
+		"run", "-backend", "redis", "-addr", r.addr, "-ttl", "1s", "-lock-delay", "1h", r.key, "--",
+	}, command...)...)
+	n := pid(t, file)
+	p.signals(t, syscall.SIGKILL)
+	_ = p.Wait()
+	_ = syscall.Kill(n, syscall.SIGKILL)
+	if info, err := r.Inspect(t.Context(), r.key); err != nil || !info.Held || info.Left < 59*time.Minute {
+		t.Errorf("got %+v, %v; want it kept for an hour", info, err)
+	}
 }
 
 func TestLockDeleted(t *testing.T) {
@@ -166,6 +175,16 @@ func TestLockDeleted(t *testing.T) {
 	file, command := beat(t, "")
 	p := invoke(t, append([]string{"run", "-backend", "redis", "-addr", r.addr, "-ttl", "3s", r.key, "--"}, command...)...)
 	n := pid(t, file)
+	r.deleteLock(t)
+	p.ends(t, exitLost)
+	if isAlive(n) {
+		t.Error("the command runs on")
+	}
+}
+
+// deleteLock takes the lock away from its holder.
+func (r *rival) deleteLock(t *testing.T) {
+	t.Helper()
 	rdb := goredis.NewClient(&goredis.Options{Addr: r.addr})
 	defer rdb.Close()
 	keys, err := rdb.Keys(t.Context(), "*{"+r.key+"}").Result()
@@ -175,9 +194,24 @@ func TestLockDeleted(t *testing.T) {
 	if err := rdb.Del(t.Context(), keys[0]).Err(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A command that has ended by itself, under a lock that nobody knew to be lost: its
+// status is told.
+func TestEndedUnderALostLock(t *testing.T) {
+	t.Parallel()
+	r := newRival(t)
+	dir := t.TempDir()
+	p := invoke(t, "run", "-backend", "redis", "-addr", r.addr, "-ttl", "1h", r.key, "--",
+		"sh", "-c", `touch "$0/runs"; while ! [ -e "$0/end" ]; do sleep 0.05; done; exit 3`, dir)
+	eventually(t, "the command runs", func() bool { _, err := os.Stat(dir + "/runs"); return err == nil })
+	r.deleteLock(t)
+	if err := os.WriteFile(dir+"/end", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	p.ends(t, exitLost)
-	if isAlive(n) {
-		t.Error("the command runs on")
+	if out := p.out.String(); !strings.Contains(out, "lease lost") || !strings.HasSuffix(out, "ended with status 3\n") {
+		t.Errorf("got %q", out)
 	}
 }
 

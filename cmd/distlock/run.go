@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/distlock-go/distlock"
 )
@@ -40,7 +39,7 @@ func runCommand(args []string) int {
 	if lease == nil {
 		return status
 	}
-	return j.release(lease, j.under(lease, danger, signals))
+	return j.under(&guard{lease: lease, ttl: j.ttl, danger: danger, signals: signals})
 }
 
 // acquire waits for the lock. Without a lease it returns the exit status.
@@ -74,7 +73,8 @@ func (j *job) acquire(client *distlock.Client, signals <-chan os.Signal) (*distl
 		case r := <-done:
 			switch {
 			case r.err == nil && status != 0:
-				return nil, j.release(r.lease, status)
+				giveUp(r.lease, false)
+				return nil, status
 			case r.err == nil:
 				return r.lease, 0
 			}
@@ -98,69 +98,29 @@ func (j *job) notAcquired(err error) int {
 	return exitService
 }
 
-// under runs the command while lease is valid, and returns the exit status.
-func (j *job) under(lease *distlock.Lease, danger <-chan struct{}, signals <-chan os.Signal) int {
-	child, err := start(j.command, "DISTLOCK_KEY="+lease.Key(), "DISTLOCK_TOKEN="+lease.Token().String())
+// under runs the command while g's lease is valid, gives that up, and returns the
+// exit status.
+func (j *job) under(g *guard) (status int) {
+	child, err := start(j.command, "DISTLOCK_KEY="+g.lease.Key(), "DISTLOCK_TOKEN="+g.lease.Token().String())
 	if err != nil {
 		complain("%v", err)
+		giveUp(g.lease, false)
 		return cannotStart(err)
 	}
-	var deadline <-chan time.Time // of a command that was told to stop
-	stopped := false
-	for {
-		select {
-		case status := <-child.ended:
-			if stopped {
-				return exitLost
-			}
-			return status
-		case s := <-signals:
-			child.signal(s.(syscall.Signal))
-		case <-child.stopped:
-			child.signal(syscall.SIGCONT)
-		case <-danger:
-			complain("lock %q is about to be lost: stopping the command", lease.Key())
-			stopped = true
-			child.signal(syscall.SIGTERM)
-			deadline = time.After(untilKill(lease))
-		case <-deadline:
-			if left := untilKill(lease); left > 0 { // a renewal has succeeded after all
-				deadline = time.After(left)
-				continue
-			}
-			child.signal(syscall.SIGKILL)
-			deadline = nil
-		case <-lease.Done():
-			complain("%v", lease.Err())
-			child.signal(syscall.SIGKILL)
-			<-child.ended
-			return exitLost
-		}
+	g.child = child
+	status = g.watch()
+	if err := giveUp(g.lease, g.stopped); !g.stopped && !errors.Is(err, distlock.ErrLost) {
+		return status
 	}
+	complain("the command has ended with status %d", status)
+	return exitLost
 }
 
-// untilKill is how long a command that was told to stop has left: what is left
-// of the lease but for the time that a kill may take.
-func untilKill(lease *distlock.Lease) time.Duration {
-	return time.Until(lease.Deadline()) - killTime
-}
-
-// killTime is what the system may need to end processes that are killed.
-const killTime = 250 * time.Millisecond
-
-// release gives the lock up after the command has ended with status, and returns
-// the exit status.
-func (j *job) release(lease *distlock.Lease, status int) int {
+// giveUp releases lease, and complains if that fails, but for a loss that was told.
+func giveUp(lease *distlock.Lease, told bool) error {
 	err := lease.Release(context.Background())
-	switch {
-	case err == nil:
-	case errors.Is(err, distlock.ErrLost):
-		if status != exitLost {
-			complain("%v", err)
-		}
-		return exitLost
-	default: // the server frees it when its time is over
-		complain("%v", err)
+	if err != nil && !(told && errors.Is(err, distlock.ErrLost)) {
+		complain("%v", err) // the server frees what is not lost when its time is over
 	}
-	return status
+	return err
 }

@@ -5,7 +5,8 @@
 //
 // The first to come takes the lock and does the job. The lock stays taken until
 // the window is over, also after the process has ended, so that a machine
-// whose clock is behind finds it taken and leaves. Without -redis the lock is
+// whose clock is behind finds it taken and leaves. So it does if the job has failed:
+// nobody tries again in this window. Without -redis the lock is
 // in the process's own memory, which excludes nobody.
 package main
 

@@ -93,8 +93,10 @@ func TestChildThatIsDeaf(t *testing.T) {
 func TestChildOfACommandThatWasKilled(t *testing.T) {
 	t.Parallel()
 	file, command := beat(t, "")
-	p := invoke(t, append([]string{"run", "-backend", "memory", "-ttl", "2s", "k", "--", "sh", "-c",
-		`"$@" >/dev/null 2>&1 & while ! [ -e "$0" ]; do sleep 0.05; done; kill -9 $$`, file}, command...)...)
+	p := invoke(t, append([]string{
+		"run", "-backend", "memory", "-ttl", "2s", "k", "--", "sh", "-c",
+		`"$@" >/dev/null 2>&1 & while ! [ -e "$0" ]; do sleep 0.05; done; kill -9 $$`, file,
+	}, command...)...)
 	n := pid(t, file)
 	p.ends(t, 128+9)
 	if isAlive(n) {
@@ -106,8 +108,10 @@ func TestChildOfACommandThatWasKilled(t *testing.T) {
 func TestChildInTheBackground(t *testing.T) {
 	t.Parallel()
 	file, command := beat(t, "exit")
-	p := invoke(t, append([]string{"run", "-backend", "memory", "-ttl", "1h", "k", "--", "sh", "-c",
-		`"$@" >/dev/null 2>&1 & while ! [ -e "$0" ]; do sleep 0.05; done; exit 3`, file}, command...)...)
+	p := invoke(t, append([]string{
+		"run", "-backend", "memory", "-ttl", "1h", "k", "--", "sh", "-c",
+		`"$@" >/dev/null 2>&1 & while ! [ -e "$0" ]; do sleep 0.05; done; exit 3`, file,
+	}, command...)...)
 	p.ends(t, 3)
 	n := pid(t, file)
 	if !isAlive(n) {

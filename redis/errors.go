@@ -12,8 +12,8 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// certain marks the errors after which nothing can be left: the server's own
-// answers, and requests that never left the process.
+// certain marks the errors after which nothing was done and nothing will be: the
+// server's own answers, and requests that never left the process.
 func certain(err error) error {
 	var answer goredis.Error
 	var dial *net.OpError

@@ -117,6 +117,6 @@ func renewed(cmd command) error {
 	case errors.Is(err, goredis.Nil), v == int64(0):
 		return distlock.ErrLost
 	default:
-		return gone(err)
+		return certain(gone(err))
 	}
 }

@@ -147,7 +147,7 @@ func (s *session) release(ctx context.Context, h distlock.Hold) error {
 // deleted reads an answer of 1 or 0: done, or there was nothing of ours.
 func deleted(cmd command, err error) error {
 	if err != nil {
-		return gone(err)
+		return certain(gone(err))
 	}
 	if n, err := cmd.Int64(); err != nil {
 		return err

@@ -145,8 +145,8 @@ func (c *call) settle(n *node) (a quorum.Answer, again bool) {
 	case isBroken(err) && !c.sent:
 		c.sent = true
 		return a, true
-	case (isAnswer(err) || isUnsent(err)) && !c.sent:
-		return quorum.Answer{Verdict: quorum.Declined, Err: err}, false
+	case isAnswer(err) || isUnsent(err):
+		return c.unsent(err), false
 	default:
 		return quorum.Answer{Verdict: quorum.Failed, Err: err}, false
 	}
@@ -166,6 +166,15 @@ func (c *call) settle(n *node) (a quorum.Answer, again bool) {
 		a = quorum.Answer{Verdict: quorum.Failed, Err: errGone}
 	}
 	return a, false
+}
+
+// unsent is the answer where this copy of the request was not carried out. If there
+// was one before, that may have been.
+func (c *call) unsent(err error) quorum.Answer {
+	if c.sent {
+		return quorum.Answer{Verdict: quorum.Failed, Err: err}
+	}
+	return quorum.Answer{Verdict: quorum.Declined, Err: err}
 }
 
 // errGone leaves it open who has given the lock up.

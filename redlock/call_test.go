@@ -1,13 +1,17 @@
 package redlock
 
 import (
+	"context"
 	"errors"
 	"io"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/tasks"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
+	goredis "github.com/redis/go-redis/v9"
 )
 
 // Stands for: a release whose answer was lost with its connection was sent again,
@@ -41,5 +45,52 @@ func TestRepeatedReleaseIsNotCalledLost(t *testing.T) {
 		if again || a.Verdict != test.verdict || (a.Verdict == quorum.Failed) != errors.Is(a.Err, errGone) {
 			t.Errorf("%s: got %+v, again %v; want verdict %v", test.name, a, again, test.verdict)
 		}
+	}
+}
+
+// fakeClient has process answer all commands.
+type fakeClient struct {
+	goredis.UniversalClient
+	process func(context.Context, command) error
+}
+
+func (f fakeClient) Process(ctx context.Context, cmd goredis.Cmder) error {
+	err := f.process(ctx, cmd.(command))
+	cmd.SetErr(err)
+	return err
+}
+
+// Stands for: a request whose connection broke was sent again to a server that could
+// not be reached any more, and was reported as not carried out.
+func TestWhatWasSentOnceMayBeCarriedOut(t *testing.T) {
+	t.Parallel()
+	for _, broken := range []bool{false, true} {
+		down := false
+		rdb := fakeClient{process: func(_ context.Context, cmd command) error {
+			switch {
+			case down:
+				return &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+			case cmd.Name() == "info":
+				cmd.SetVal("run_id:1\nredis_version:7.0.0\n")
+				down = !broken
+				return nil
+			}
+			down = true
+			return io.EOF
+		}}
+		var lanes tasks.Group
+		n := newNode(New([]goredis.UniversalClient{rdb}, nil), 0, &lanes)
+		answers := make(chan quorum.Answer, 1)
+		lock := &quorum.Lock{Key: "k", Owner: distlock.NewOwner(), Terms: distlock.Terms{TTL: time.Minute}}
+		n.Do(quorum.Request{Op: quorum.Release, Lock: lock}, func(a quorum.Answer) { answers <- a })
+		want := quorum.Declined
+		if broken {
+			want = quorum.Failed
+		}
+		if a := <-answers; a.Verdict != want {
+			t.Errorf("after a broken connection %v: got %+v, want verdict %v", broken, a, want)
+		}
+		close(n.closing)
+		lanes.Wait()
 	}
 }

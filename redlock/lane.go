@@ -123,7 +123,7 @@ func (n *node) send(calls []*call) {
 	if err != nil {
 		n.noteFailure(err)
 		for _, c := range calls {
-			c.answer(quorum.Answer{Verdict: quorum.Declined, Err: err})
+			c.answer(c.unsent(err))
 		}
 		return
 	}
@@ -135,7 +135,7 @@ func (n *node) send(calls []*call) {
 			continue
 		}
 		if c.req.Wanted != nil && !c.req.Wanted() {
-			c.answer(quorum.Answer{Verdict: quorum.Declined, Err: errUnwanted})
+			c.answer(c.unsent(errUnwanted))
 			continue
 		}
 		c.prepare(n.backend, id)

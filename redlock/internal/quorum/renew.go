@@ -5,7 +5,8 @@ import "github.com/distlock-go/distlock"
 // Renew asks all nodes to give the claim the full lifetime of t anew, and calls done
 // once with the outcome: nil if a majority did, an error that matches
 // distlock.ErrLost if a majority has nothing of it, another if neither can be
-// known. It waits for all nodes that may matter, without a time-out of its own.
+// known, marked by distlock.Refused if no node did or will. It waits for all nodes
+// that may matter, without a time-out of its own.
 //
 // A node without the key, such as one that was restarted empty, gets it again,
 // with the token, once a majority has confirmed that it has had it all along
@@ -55,7 +56,10 @@ func (r *round) decideRenew(sent distlock.Instant) {
 		r.close(distlock.ErrLost)
 	case kept+r.pending() < quorum && r.in(idle) > 0:
 		r.askIdle()
-	case r.pending()+r.in(idle) == 0:
+	case r.pending()+r.in(idle) > 0:
+	case r.isUntouched():
+		r.close(distlock.Refused(r.said()))
+	default:
 		r.close(r.said())
 	}
 }

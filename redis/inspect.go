@@ -103,7 +103,7 @@ func (b *Backend) look(ctx context.Context, s *redisscript.Script, key string, a
 	for _, whole := range []bool{false, true} {
 		cmd = newCommand(s.Words(whole, []string{lock, lock + channelSuffix}, args...)...)
 		err = promptly(ctx, func() error {
-			_ = b.client.Process(ctx, cmd)
+			_ = b.bounded.Process(ctx, cmd)
 			return cmd.Err()
 		})
 		if !isNoScript(err) {

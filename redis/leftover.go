@@ -39,7 +39,7 @@ func (s *session) giveBack(h distlock.Hold) {
 // promptly runs f and returns its error, or ctx's if that ends before.
 func promptly(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- f() }() // ends with f, which ends by the client's time-outs
+	go func() { done <- f() }() // ends with f, and that by the time-outs of the client: see bounded
 	select {
 	case err := <-done:
 		return err

@@ -71,7 +71,7 @@ func (p *probe) commands(ctx context.Context) error {
 		newCommand("eval", "return 1", 1, lock),
 		newCommand("publish", lock+channelSuffix, ""),
 	}
-	exec(ctx, p.backend.client, cmds)
+	exec(ctx, p.backend.bounded, cmds)
 	for _, cmd := range cmds {
 		if err := cmd.Err(); err != nil && !errors.Is(err, goredis.Nil) {
 			return fmt.Errorf("%s: %w", strings.ToUpper(cmd.Name()), err)
@@ -109,7 +109,7 @@ func (p *probe) cleanUp(r distlock.Request) {
 	p.session.lane.active.Start(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
 		defer cancel()
-		_ = p.backend.client.Process(ctx, newCommand("del", lock, counter)) // expires otherwise
+		_ = p.backend.bounded.Process(ctx, newCommand("del", lock, counter)) // expires otherwise
 	})
 }
 

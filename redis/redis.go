@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"strconv"
@@ -49,23 +50,22 @@ type Options struct {
 
 // A Backend takes locks on one Redis or Valkey service. Use New.
 type Backend struct {
-	client Client
-	prefix string
-	hooks  bool
-	server server
+	client  Client
+	bounded Client // see bounded
+	prefix  string
+	hooks   bool
+	server  server
 }
 
 // New returns a backend on client. Nil options are all defaults. It checks
 // nothing: distlock.New does.
 func New(client Client, o *Options) *Backend {
 	b := &Backend{client: client, prefix: DefaultPrefix}
-	if o == nil {
-		return b
+	if o != nil {
+		b.hooks = o.Hooks
+		b.prefix = cmp.Or(o.Prefix, b.prefix)
 	}
-	b.hooks = o.Hooks
-	if o.Prefix != "" {
-		b.prefix = o.Prefix
-	}
+	b.bounded = bounded(client, b.hooks)
 	return b
 }
 

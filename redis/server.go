@@ -29,10 +29,10 @@ const oldestMajor, oldestMinor = 7, 0
 // ask reads the server's version. Who may not ask gets along with scripts.
 func (b *Backend) ask(ctx context.Context) error {
 	cmd := newCommand("info", "server")
-	err := promptly(ctx, func() error { return b.client.Process(ctx, cmd) })
+	err := promptly(ctx, func() error { return b.bounded.Process(ctx, cmd) })
 	if isBroken(err) { // an idle connection that the server had closed
 		cmd = newCommand("info", "server")
-		err = promptly(ctx, func() error { return b.client.Process(ctx, cmd) })
+		err = promptly(ctx, func() error { return b.bounded.Process(ctx, cmd) })
 	}
 	if isAnswer(err, "NOPERM", "ERR unknown command") {
 		b.server.known.Store(true)

@@ -25,7 +25,7 @@ func newSession(b *Backend) *session {
 	_, isPlain := b.client.(*goredis.Client)
 	s := &session{
 		backend: b,
-		lane:    lane{client: bounded(b), single: !isPlain},
+		lane:    lane{client: b.bounded, single: !isPlain},
 		hub:     newHub(b.client),
 		closing: make(chan struct{}),
 	}
@@ -37,15 +37,15 @@ func newSession(b *Backend) *session {
 
 // bounded is the client with pipelineBound on its reads, where the user's has no
 // time-out or a longer one: go-redis ends no read with ctx, and one on a dead
-// connection would keep its pipeline for ever. Such a copy has no hooks and is
-// only of a plain client; of others the user's time-outs are all there is.
-func bounded(b *Backend) Client {
-	c, ok := b.client.(*goredis.Client)
-	if !ok || b.hooks {
-		return b.client
+// connection would keep its goroutine and its connection for ever. Such a copy has no
+// hooks and is only of a plain client; of others the user's time-outs are all there is.
+func bounded(client Client, hooks bool) Client {
+	c, ok := client.(*goredis.Client)
+	if !ok || c == nil || hooks {
+		return client
 	}
 	if own := c.Options().ReadTimeout; own > 0 && own <= pipelineBound {
-		return b.client
+		return client
 	}
 	return c.WithTimeout(pipelineBound)
 }

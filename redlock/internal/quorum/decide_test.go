@@ -147,7 +147,10 @@ func TestReleaseOutcomes(t *testing.T) {
 		want    error // unknown: any other
 	}{
 		{"a majority deleted", []quorum.Answer{yes, yes, yes}, nil},
-		{"deleted or gone, so that others can have it", []quorum.Answer{yes, gone, yes}, nil},
+		{"deleted or gone, so that others can have it", []quorum.Answer{yes, gone, yes, gone, failed}, nil},
+		{"a majority deleted behind one that had nothing", []quorum.Answer{yes, gone, yes, yes}, nil},
+		{"a majority had nothing, and told so last", []quorum.Answer{yes, yes, gone, gone, gone}, distlock.ErrLost},
+		{"a majority had nothing, and told so in between", []quorum.Answer{yes, gone, gone, yes, gone}, distlock.ErrLost},
 		{"a majority had nothing", []quorum.Answer{gone, gone, gone}, distlock.ErrLost},
 		{"a majority did not answer", []quorum.Answer{yes, yes, failed, failed, failed}, unknown},
 		{"a minority did not answer", []quorum.Answer{failed, failed, yes, yes, yes}, nil},

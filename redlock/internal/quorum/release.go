@@ -8,7 +8,8 @@ import (
 
 // Release deletes the claim on all nodes, and calls done once with the outcome:
 // nil if it was there and is not on so many that others can have the key, an
-// error that matches distlock.ErrLost if a majority had nothing of it, another
+// error that matches distlock.ErrLost if a majority had nothing of it, whoever
+// answers first, another
 // if too few have answered, marked by distlock.Refused if nothing was deleted and
 // nothing will be unless the caller asks again. A node with a request under way that may yet give it
 // the key is asked like the others, since it mostly sees both in their order;
@@ -106,7 +107,7 @@ func (r *round) decideRelease() {
 		r.settle(nil)
 	case gone > n-quorum:
 		r.settle(distlock.ErrLost)
-	case free && !c.unseen:
+	case free && !c.unseen && gone+r.in(asked) <= n-quorum: // no longer to be found lost
 		r.settle(nil)
 	case r.in(asked) > 0:
 	case r.isUntouched():

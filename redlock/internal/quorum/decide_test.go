@@ -297,6 +297,49 @@ func TestRepairFollowsAMajority(t *testing.T) {
 	}
 }
 
+// What is left of a lost lock on a minority would keep others from a majority for as
+// long as its holder wanted the key to stay taken.
+func TestLostRenewalIsUndone(t *testing.T) {
+	t.Parallel()
+	s := newStand(false)
+	c := acquired(t, s)
+	var o outcome
+	c.Renew(distlock.Terms{TTL: time.Hour}, o.done)
+	s.nodes[0].says(t, quorum.Renew, yes)
+	for _, n := range s.nodes[1:4] {
+		n.says(t, quorum.Renew, gone)
+	}
+	if o.calls != 1 || !errors.Is(o.err, distlock.ErrLost) {
+		t.Fatalf("got %v in %d calls, want ErrLost", o.err, o.calls)
+	}
+	s.nodes[4].says(t, quorum.Renew, yes) // late
+	for _, i := range []int{0, 4} {
+		s.nodes[i].says(t, quorum.Release, yes)
+	}
+	for _, n := range s.nodes {
+		if len(n.asked) != 0 {
+			t.Errorf("%s was asked for %v", n.Name(), n.asked[0].Op)
+		}
+	}
+}
+
+// The end of a lock's lifetime comes closer when its holder gives it up for later. A
+// node that answers after that must not get it again.
+func TestNoRepairAfterAShorterLifetime(t *testing.T) {
+	t.Parallel()
+	s := newStand(false)
+	c := acquired(t, s)
+	c.Renew(distlock.Terms{TTL: time.Second}, func(error) {})
+	for _, n := range s.nodes[1:4] {
+		n.says(t, quorum.Renew, yes)
+	}
+	s.now += distlock.Instant(2 * time.Second)
+	s.nodes[0].says(t, quorum.Renew, gone)
+	if len(s.nodes[0].asked) != 0 {
+		t.Error("a node was repaired after the end")
+	}
+}
+
 func TestOrderOfAcknowledgements(t *testing.T) {
 	t.Parallel()
 	s := newStand(true)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
@@ -17,8 +16,8 @@ type session struct {
 	lane    lane
 	hub     *hub
 
-	closing chan struct{} // closed by Close
-	once    sync.Once
+	closing context.Context // ended by Close
+	end     context.CancelFunc
 }
 
 func newSession(b *Backend) *session {
@@ -27,8 +26,8 @@ func newSession(b *Backend) *session {
 		backend: b,
 		lane:    lane{client: b.bounded, single: !isPlain},
 		hub:     newHub(b.client),
-		closing: make(chan struct{}),
 	}
+	s.closing, s.end = context.WithCancel(context.Background())
 	if !b.hooks {
 		s.lane.alone = newAlone(b.client)
 	}
@@ -170,7 +169,7 @@ func (s *session) channel(key string) string {
 // Close waits for what is under way, until ctx ends. The core has released
 // every hold.
 func (s *session) Close(ctx context.Context) error {
-	s.once.Do(func() { close(s.closing) })
+	s.end()
 	s.hub.close()
 	return promptly(ctx, func() error {
 		s.hub.active.Wait()

@@ -47,6 +47,7 @@ type lane struct {
 	busy   int         // pipelines and lone calls under way
 	taken  int         // how often calls were taken from the queue
 	stuck  *time.Timer // looks after the queue
+	isSet  bool        // stuck is
 	seen   int         // taken, when stuck was set
 	active tasks.Group
 }
@@ -98,14 +99,17 @@ func (l *lane) start(c *call) {
 	case l.busy == 0, l.busy == 1 && len(l.queue) >= besideFrom:
 		l.busy++
 		l.active.Start(l.run)
-	case len(l.queue) == 1:
+	default:
 		l.lookAfter()
 	}
 }
 
-// lookAfter has the queue looked at after a while. l.mu is held.
+// lookAfter has the queue looked at after a while, unless it will be. l.mu is held.
 func (l *lane) lookAfter() {
-	l.seen = l.taken
+	if l.isSet {
+		return
+	}
+	l.isSet, l.seen = true, l.taken
 	if l.stuck == nil {
 		l.stuck = time.AfterFunc(stuckAfter, l.unstick)
 	} else {
@@ -113,14 +117,20 @@ func (l *lane) lookAfter() {
 	}
 }
 
-// unstick gives queued calls a pipeline of their own if nothing has moved.
+// unstick gives queued calls a pipeline of their own if nothing has moved, and looks
+// again as long as there are any and they could be given one.
 func (l *lane) unstick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) > 0 && l.busy > 0 && l.busy < maxLanes && l.taken == l.seen {
+	l.isSet = false
+	if len(l.queue) == 0 || l.busy >= maxLanes {
+		return // one of those that are under way will come back for them
+	}
+	if l.taken == l.seen {
 		l.busy++
 		l.active.Start(l.run)
 	}
+	l.lookAfter()
 }
 
 // run is a goroutine that sends what has queued up and ends when that is

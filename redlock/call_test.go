@@ -94,3 +94,36 @@ func TestWhatWasSentOnceMayBeCarriedOut(t *testing.T) {
 		lanes.Wait()
 	}
 }
+
+// Stands for: a call that was queued behind a connection that hangs waited for it, or
+// for the next call, although it could have had another.
+func TestCallBehindAHungConnectionGetsAnother(t *testing.T) {
+	t.Parallel()
+	hung := make(chan struct{})
+	rdb := fakeClient{process: func(context.Context, command) error {
+		<-hung
+		return io.EOF
+	}}
+	var lanes tasks.Group
+	n := newNode(New([]goredis.UniversalClient{rdb}, nil), 0, &lanes)
+	for range maxLanes * maxPipeline { // the first lane may take any number of them
+		n.Do(quorum.Request{}, func(quorum.Answer) {})
+	}
+	busy := 0
+	for end := time.Now().Add(10 * time.Second); busy < 2 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		busy = 0
+		n.mu.Lock()
+		for _, t := range n.begun {
+			if !t.IsZero() {
+				busy++
+			}
+		}
+		n.mu.Unlock()
+	}
+	if busy < 2 {
+		t.Errorf("%d lanes, want another one beside that which hangs", busy)
+	}
+	close(n.closing)
+	close(hung)
+	lanes.Wait()
+}

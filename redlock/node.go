@@ -34,6 +34,8 @@ type node struct {
 	queue    []*call
 	parked   bool                // lane 0 waits for kick
 	begun    [maxLanes]time.Time // when the pipelines under way were sent; zero: none
+	look     *time.Timer         // attends to the queue
+	looking  bool                // look is set
 	failures int                 // in a row
 	trouble  error               // the last of them
 	resting  time.Time           // until when

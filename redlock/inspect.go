@@ -129,9 +129,9 @@ func read(reply any, err error) view {
 	return v
 }
 
-// majority tells who has quorum of the nodes, or that nobody can, whatever those say
-// that have not answered.
-func majority(views []view, quorum int, fenced bool) (i distlock.LockInfo, owner string, decided bool) {
+// majority tells who has the key on as many nodes as it needs, or that nobody can,
+// whatever those say that have not answered.
+func majority(views []view, need int, fenced bool) (i distlock.LockInfo, owner string, decided bool) {
 	most, silent := 0, 0
 	i.Waiters = -1
 	by := make(map[string][]view)
@@ -146,12 +146,12 @@ func majority(views []view, quorum int, fenced bool) (i distlock.LockInfo, owner
 			most, owner = n, v.owner
 		}
 	}
-	if most < quorum {
-		return distlock.LockInfo{Waiters: i.Waiters}, "", most+silent < quorum
+	if most < need {
+		return distlock.LockInfo{Waiters: i.Waiters}, "", most+silent < need
 	}
 	group := by[owner]
 	slices.SortFunc(group, func(a, b view) int { return cmp.Compare(b.rest, a.rest) })
-	i.Left = group[quorum-1].rest
+	i.Left = group[need-1].rest
 	for _, v := range group {
 		i.Token, i.Holder = max(i.Token, v.token), v.holder
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -83,7 +84,7 @@ func NewFence(client Processor, o *FenceOptions) *Fence {
 		f.err = distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
 	default:
 		if f.err = distlock.CheckSource(f.source); f.err == nil {
-			f.err = checkPrefix(f.prefix)
+			f.err = redisscript.CheckPrefix(f.prefix)
 		}
 	}
 	return f
@@ -93,6 +94,9 @@ func isPipeline(client any) bool {
 	_, is := client.(goredis.Pipeliner)
 	return is
 }
+
+// markSuffix ends the names of marks.
+const markSuffix = ":mark"
 
 // A Script is Lua that a Fence runs after its check, in the same step.
 type Script struct{ script *redisscript.Script }
@@ -127,7 +131,7 @@ func (f *Fence) Reset(ctx context.Context, key string) error {
 	const first = 1 // the smallest token there is
 	mark, err := f.check(key, first)
 	if err == nil {
-		err = f.client.Process(ctx, newCommand("SET", mark, f.source+" "+distlock.Token(first).String()))
+		err = f.client.Process(ctx, rediscall.New("SET", mark, f.source+" "+distlock.Token(first).String()))
 	}
 	if err != nil {
 		return f.failed(key, err)
@@ -166,10 +170,10 @@ func (f *Fence) Eval(ctx context.Context, t distlock.Token, s *Script, keys []st
 	}
 	keys = append([]string{mark}, keys...)
 	args = append([]any{f.source, t.String()}, args...)
-	cmd := newCommand(s.script.Words(false, keys, args...)...)
+	cmd := rediscall.New(s.script.Words(false, keys, args...)...)
 	err = f.client.Process(ctx, cmd)
 	if isNoScript(err) {
-		cmd = newCommand(s.script.Words(true, keys, args...)...)
+		cmd = rediscall.New(s.script.Words(true, keys, args...)...)
 		err = f.client.Process(ctx, cmd)
 	}
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/rediscall"
 	"github.com/distlock-go/distlock/internal/tasks"
-	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
@@ -23,9 +23,6 @@ const (
 	// stuckAfter is how long calls stay queued behind a pipeline under way
 	// before they get another one.
 	stuckAfter = 10 * time.Millisecond
-	// pipelineBound is how long a pipeline may take: see bounded. A call in it
-	// returns when its own ctx ends.
-	pipelineBound = 10 * time.Second
 )
 
 // A lane sends calls to one server. Calls that come while one is under way go
@@ -54,7 +51,7 @@ type lane struct {
 
 // A call is a command that a goroutine of the lane is to send.
 type call struct {
-	cmd    command
+	cmd    rediscall.Command
 	done   chan struct{}
 	state  atomic.Int32
 	orphan func() // see do
@@ -69,7 +66,7 @@ const (
 // do sends cmd and returns when it is answered or ctx ends. The error is the
 // command's, or ctx's; after ctx's the command must not be read, but by orphan: if
 // not nil, it is called when the answer comes after all.
-func (l *lane) do(ctx context.Context, cmd command, orphan func()) error {
+func (l *lane) do(ctx context.Context, cmd rediscall.Command, orphan func()) error {
 	if p := l.goAlone(ctx); p != nil {
 		return l.sendAlone(ctx, p, cmd)
 	}
@@ -168,7 +165,7 @@ func (l *lane) take() []*call {
 
 // send sends calls in one round trip and tells their callers.
 func (l *lane) send(calls []*call) {
-	cmds := make([]goredis.Cmder, 0, len(calls))
+	cmds := make([]rediscall.Command, 0, len(calls))
 	for _, c := range calls {
 		if c.state.Load() != left { // nobody waits for what was not sent yet
 			cmds = append(cmds, c.cmd)
@@ -177,9 +174,9 @@ func (l *lane) send(calls []*call) {
 		}
 	}
 	if len(cmds) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
+		ctx, cancel := context.WithTimeout(context.Background(), rediscall.Bound)
 		start := time.Now()
-		exec(ctx, l.client, cmds)
+		rediscall.Exec(ctx, l.client, cmds)
 		l.took.Store(int64(time.Since(start)))
 		cancel()
 	}
@@ -188,26 +185,5 @@ func (l *lane) send(calls []*call) {
 			c.orphan()
 		}
 		close(c.done)
-	}
-}
-
-// exec sends cmds in one round trip. Errors are in the commands.
-func exec(ctx context.Context, client Client, cmds []goredis.Cmder) {
-	if len(cmds) == 1 {
-		_ = client.Process(ctx, cmds[0])
-		return
-	}
-	p := client.Pipeline()
-	for _, cmd := range cmds {
-		_ = p.Process(ctx, cmd) // queues it
-	}
-	_, err := p.Exec(ctx)
-	if err == nil {
-		return
-	}
-	for _, cmd := range cmds { // one that was never reached has no error of its own
-		if c, ok := cmd.(command); ok && !c.wasAnswered() {
-			c.SetErr(err)
-		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
 )
 
 // A copy of a request that was given up for another may arrive late, when the
@@ -39,7 +40,7 @@ func (s *session) forget(h distlock.Hold) {
 // giveBack releases a grant that nobody waits for. Once Close has begun it takes no
 // longer than closingBound.
 func (s *session) giveBack(h distlock.Hold) {
-	ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
+	ctx, cancel := context.WithTimeout(context.Background(), rediscall.Bound)
 	defer cancel()
 	defer context.AfterFunc(s.closing, func() { time.AfterFunc(closingBound, cancel) })()
 	_ = s.release(ctx, h) // the server's expiry does the rest

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -42,7 +43,7 @@ func TestCloseEndsWhatIsGivenBack(t *testing.T) {
 				if err := s.Close(context.Background()); err != nil {
 					t.Error(err)
 				}
-				if took := time.Since(start); m.calls != 1 || took > pipelineBound { // that is the lane's own
+				if took := time.Since(start); m.calls != 1 || took > rediscall.Bound { // that is the lane's own
 					t.Errorf("Close took %v and %d requests", took, m.calls)
 				}
 			})

@@ -4,11 +4,10 @@ import (
 	"cmp"
 	"context"
 	"reflect"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -69,6 +68,10 @@ func New(client Client, o *Options) *Backend {
 	return b
 }
 
+// lockName returns the name of the lock on key. Those of its counter and its channel
+// begin with it.
+func (b *Backend) lockName(key string) string { return redisscript.LockName(b.prefix, key) }
+
 // Info describes the backend.
 func (b *Backend) Info() distlock.Info {
 	return distlock.Info{Name: "redis", Fencing: distlock.FencingBestEffort}
@@ -82,7 +85,7 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	if isRing(b.client) {
 		return t, distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
 	}
-	if err := checkPrefix(b.prefix); err != nil {
+	if err := redisscript.CheckPrefix(b.prefix); err != nil {
 		return t, err
 	}
 	return t.CheckTTL(MinTTL, MaxTTL, MaxLockDelay)
@@ -96,13 +99,6 @@ func (b *Backend) Open(ctx context.Context, _ distlock.Terms) (distlock.Session,
 		}
 	}
 	return newSession(b), nil
-}
-
-func checkPrefix(prefix string) error {
-	if len(prefix) > 128 || strings.ContainsAny(prefix, "{}\x00") {
-		return distlock.Invalid("prefix", strconv.Quote(prefix), "up to 128 bytes without braces and NUL")
-	}
-	return nil
 }
 
 func isRing(client any) bool {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/rediscall"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -32,7 +33,7 @@ func hanging(t *testing.T, queued int) *lane {
 	return l
 }
 
-func newHanging() *call { return &call{cmd: newCommand("ping"), done: make(chan struct{})} }
+func newHanging() *call { return &call{cmd: rediscall.New("ping"), done: make(chan struct{})} }
 
 // Calls that stay queued get all the pipelines there may be, whatever happened before.
 func TestQueueIsLookedAfterUntilItIsEmpty(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
 	"github.com/distlock-go/distlock/internal/tasks"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
 	goredis "github.com/redis/go-redis/v9"
@@ -32,13 +33,13 @@ func TestRepeatedReleaseIsNotCalledLost(t *testing.T) {
 		{"not there for the copy", quorum.Release, true, 0, quorum.Failed},
 		{"not there to be renewed", quorum.Renew, true, 0, quorum.Gone},
 	} {
-		c := &call{req: quorum.Request{Op: test.op, Lock: lock}, how: byWhole, cmd: newCommand("eval")}
+		c := &call{req: quorum.Request{Op: test.op, Lock: lock}, how: byWhole, cmd: rediscall.New("eval")}
 		if test.broken {
 			c.cmd.SetErr(io.EOF)
 			if a, again := c.settle(nil); !again {
 				t.Fatalf("%s: got %+v after a broken connection, want another attempt", test.name, a)
 			}
-			c.cmd = newCommand("eval")
+			c.cmd = rediscall.New("eval")
 		}
 		c.cmd.SetVal(test.found)
 		a, again := c.settle(nil)
@@ -51,11 +52,11 @@ func TestRepeatedReleaseIsNotCalledLost(t *testing.T) {
 // fakeClient has process answer all commands.
 type fakeClient struct {
 	goredis.UniversalClient
-	process func(context.Context, command) error
+	process func(context.Context, rediscall.Command) error
 }
 
 func (f fakeClient) Process(ctx context.Context, cmd goredis.Cmder) error {
-	err := f.process(ctx, cmd.(command))
+	err := f.process(ctx, cmd.(rediscall.Command))
 	cmd.SetErr(err)
 	return err
 }
@@ -66,7 +67,7 @@ func TestWhatWasSentOnceMayBeCarriedOut(t *testing.T) {
 	t.Parallel()
 	for _, broken := range []bool{false, true} {
 		down := false
-		rdb := fakeClient{process: func(_ context.Context, cmd command) error {
+		rdb := fakeClient{process: func(_ context.Context, cmd rediscall.Command) error {
 			switch {
 			case down:
 				return &net.OpError{Op: "dial", Err: errors.New("connection refused")}
@@ -100,7 +101,7 @@ func TestWhatWasSentOnceMayBeCarriedOut(t *testing.T) {
 func TestCallBehindAHungConnectionGetsAnother(t *testing.T) {
 	t.Parallel()
 	hung := make(chan struct{})
-	rdb := fakeClient{process: func(context.Context, command) error {
+	rdb := fakeClient{process: func(context.Context, rediscall.Command) error {
 		<-hung
 		return io.EOF
 	}}

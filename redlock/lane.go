@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/rediscall"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
 )
 
@@ -149,7 +150,7 @@ func (n *node) take(lane int) []*call {
 
 // send sends calls in one round trip and answers them, or queues them again.
 func (n *node) send(calls []*call) {
-	ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
+	ctx, cancel := context.WithTimeout(context.Background(), rediscall.Bound)
 	defer cancel()
 	id, err := n.identify(ctx)
 	if err != nil {
@@ -159,7 +160,7 @@ func (n *node) send(calls []*call) {
 		}
 		return
 	}
-	cmds := make([]command, 0, 2*len(calls))
+	cmds := make([]rediscall.Command, 0, 2*len(calls))
 	var sent []*call
 	for _, c := range calls {
 		if c.req.Lock == nil { // it was to identify the node
@@ -180,7 +181,7 @@ func (n *node) send(calls []*call) {
 	if len(cmds) == 0 {
 		return
 	}
-	exec(ctx, n.client, cmds)
+	rediscall.Exec(ctx, n.client, cmds)
 	n.noteOutcome(cmds[0].Err())
 	for _, c := range sent {
 		if a, again := c.settle(n); again {

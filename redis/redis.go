@@ -42,8 +42,10 @@ type Options struct {
 	// Hooks has every command pass the hooks that were added to the client
 	// with AddHook, as for tracing. Without it they see only part: a call that
 	// finds its session idle is sent by its caller, through a copy of the
-	// client with a time-out of its own, and go-redis copies no hooks. It costs
-	// a goroutine switch per call, about a fifth of a round trip over loopback.
+	// client with a time-out of its own, and go-redis copies no hooks; where the
+	// client has no ReadTimeout or one over 10 s, all calls are. Hooks cost a
+	// goroutine switch per call, about a fifth of a round trip over loopback, and
+	// with them the client's own ReadTimeout is all that ends a read.
 	Hooks bool
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisreply"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -68,12 +70,12 @@ func (l *lane) goAlone(ctx context.Context) *patience {
 
 // sendAlone sends cmd, and lets the lane's goroutine take over what has queued
 // up meanwhile.
-func (l *lane) sendAlone(ctx context.Context, p *patience, cmd command) error {
+func (l *lane) sendAlone(ctx context.Context, p *patience, cmd rediscall.Command) error {
 	start := time.Now()
 	_ = l.alone.client.Process(p, cmd)
 	l.took.Store(int64(time.Since(start)))
 	err := cmd.Err()
-	failed := isTimeout(err) || isBroken(err)
+	failed := isTimeout(err) || redisreply.IsBroken(err)
 	l.mu.Lock()
 	l.alone.watch.now = nil
 	if failed {

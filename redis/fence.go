@@ -10,6 +10,7 @@ import (
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/absent"
 	fencemark "github.com/distlock-go/distlock/internal/mark"
+	"github.com/distlock-go/distlock/internal/rediscall"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -82,7 +83,7 @@ func NewFence(client Processor, o FenceOptions) *Fence {
 		f.err = distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
 	default:
 		if f.err = distlock.CheckSource(f.source); f.err == nil {
-			f.err = checkPrefix(f.prefix)
+			f.err = redisscript.CheckPrefix(f.prefix)
 		}
 	}
 	return f
@@ -92,6 +93,9 @@ func isPipeline(client any) bool {
 	_, is := client.(goredis.Pipeliner)
 	return is
 }
+
+// markSuffix ends the names of marks.
+const markSuffix = ":mark"
 
 // A Script is Lua that a Fence runs after its check, in the same step.
 type Script struct{ script *redisscript.Script }
@@ -200,10 +204,10 @@ func (f *Fence) Eval(ctx context.Context, t distlock.Token, s *Script, keys []st
 
 // run sends a script by its name, and whole to a server that does not know it.
 func (f *Fence) run(ctx context.Context, s *redisscript.Script, keys []string, args ...any) (any, error) {
-	cmd := newCommand(s.Words(false, keys, args...)...)
+	cmd := rediscall.New(s.Words(false, keys, args...)...)
 	err := f.client.Process(ctx, cmd)
 	if isNoScript(err) {
-		cmd = newCommand(s.Words(true, keys, args...)...)
+		cmd = rediscall.New(s.Words(true, keys, args...)...)
 		err = f.client.Process(ctx, cmd)
 	}
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisreply"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -25,7 +27,7 @@ var _ distlock.Inspector = (*Backend)(nil)
 // to PUBSUB NUMSUB.
 func (b *Backend) Inspect(ctx context.Context, key string) (distlock.LockInfo, error) {
 	cmd, err := b.look(ctx, redisscript.Inspect, key, b.countsSubscribers())
-	if isBroken(err) && ctx.Err() == nil { // an idle connection that the server had closed
+	if redisreply.IsBroken(err) && ctx.Err() == nil { // an idle connection that the server had closed
 		cmd, err = b.look(ctx, redisscript.Inspect, key, b.countsSubscribers())
 	}
 	if err != nil {
@@ -74,10 +76,10 @@ func lockInfo(reply any) (i distlock.LockInfo, err error) {
 // returns when the server has it, not its replicas: a failover can bring the grant
 // back, and its holder's renewals then go on.
 func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay time.Duration) error {
-	cmd, first := b.look(ctx, redisscript.Break, key, t.String(), millis(delay))
+	cmd, first := b.look(ctx, redisscript.Break, key, t.String(), redisscript.Millis(delay))
 	err := first
-	if isBroken(first) && ctx.Err() == nil {
-		cmd, err = b.look(ctx, redisscript.Break, key, t.String(), millis(delay))
+	if redisreply.IsBroken(first) && ctx.Err() == nil {
+		cmd, err = b.look(ctx, redisscript.Break, key, t.String(), redisscript.Millis(delay))
 	}
 	if err != nil {
 		return foreign(err)
@@ -98,12 +100,12 @@ func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay
 
 // look runs a script on the lock of key and its channel. No session is needed, and no
 // lane.
-func (b *Backend) look(ctx context.Context, s *redisscript.Script, key string, args ...any) (cmd command, err error) {
-	lock, _ := b.lockNames(key)
+func (b *Backend) look(ctx context.Context, s *redisscript.Script, key string, args ...any) (cmd rediscall.Command, err error) {
+	lock := b.lockName(key)
 	for _, whole := range []bool{false, true} {
-		cmd = newCommand(s.Words(whole, []string{lock, lock + channelSuffix}, args...)...)
+		cmd = rediscall.New(s.Words(whole, []string{lock, lock + redisscript.ChannelSuffix}, args...)...)
 		err = promptly(ctx, func() error {
-			_ = b.client.Process(ctx, cmd)
+			_ = b.bounded.Process(ctx, cmd)
 			return cmd.Err()
 		})
 		if !isNoScript(err) {
@@ -118,7 +120,7 @@ var errForeign = fmt.Errorf("%w: another value is there", distlock.ErrForeign)
 // foreign marks the answer that there is something of another type under a lock's
 // name.
 func foreign(err error) error {
-	if isAnswer(err, "WRONGTYPE") {
+	if redisreply.Begins(err, "WRONGTYPE") {
 		return fmt.Errorf("%w: %w", distlock.ErrForeign, err)
 	}
 	return err

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redisscript"
 )
 
 // hashed is the part of a key that a Cluster hashes, as its specification
@@ -20,6 +21,12 @@ func hashed(key string) string {
 	return key
 }
 
+// escape returns what stands for key in the names of its lock.
+func escape(key string) string {
+	lock := redisscript.LockName("", key)
+	return lock[1 : len(lock)-1]
+}
+
 func FuzzNames(f *testing.F) {
 	for _, k := range []string{"a", "invoice/42", "{a}b", "a{}", "}{", "{", "}", "%7B", "%", "a}:token", "{a}:free", "é"} {
 		f.Add(k, "a")
@@ -32,8 +39,9 @@ func FuzzNames(f *testing.F) {
 		if x == "" || y == "" {
 			t.Skip()
 		}
-		lock, counter := b.lockNames(x)
-		channel := lock + channelSuffix
+		lock := b.lockName(x)
+		counter := lock + redisscript.CounterSuffix
+		channel := lock + redisscript.ChannelSuffix
 		if !strings.HasPrefix(counter, lock) {
 			t.Errorf("%q: the counter %q does not begin with the lock %q", x, counter, lock)
 		}
@@ -46,8 +54,9 @@ func FuzzNames(f *testing.F) {
 			return
 		}
 		others := make(map[string]bool)
-		otherLock, otherCounter := b.lockNames(y)
-		for _, name := range []string{otherLock, otherCounter, otherLock + channelSuffix} {
+		otherLock := b.lockName(y)
+		otherCounter := otherLock + redisscript.CounterSuffix
+		for _, name := range []string{otherLock, otherCounter, otherLock + redisscript.ChannelSuffix} {
 			others[name] = true
 		}
 		for _, name := range []string{lock, counter, channel} {
@@ -68,7 +77,8 @@ func TestReadableNames(t *testing.T) {
 		"a{b}c":      "distlock:{a%7Bb%7Dc}",
 		"100%":       "distlock:{100%25}",
 	} {
-		lock, counter := New(nil, nil).lockNames(key)
+		lock := New(nil, nil).lockName(key)
+		counter := lock + redisscript.CounterSuffix
 		if lock != want || counter != want+":token" {
 			t.Errorf("key %q: got %q and %q, want %q", key, lock, counter, want)
 		}
@@ -111,10 +121,11 @@ func FuzzMarkIsNoLock(f *testing.F) {
 		f.Add(c[0], c[1], c[2], c[3])
 	}
 	f.Fuzz(func(t *testing.T, locks, marks, key, resource string) {
-		if checkPrefix(locks) != nil || checkPrefix(marks) != nil || key == "" {
+		if redisscript.CheckPrefix(locks) != nil || redisscript.CheckPrefix(marks) != nil || key == "" {
 			return
 		}
-		lock, counter := (&Backend{prefix: locks}).lockNames(key)
+		lock := (&Backend{prefix: locks}).lockName(key)
+		counter := lock + redisscript.CounterSuffix
 		if mark, err := (&Fence{prefix: marks}).mark(resource); err == nil && (mark == lock || mark == counter) {
 			t.Errorf("the lock on %q under %q and the mark of %q under %q share %q", key, locks, resource, marks, mark)
 		}

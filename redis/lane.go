@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/rediscall"
 	"github.com/distlock-go/distlock/internal/tasks"
-	goredis "github.com/redis/go-redis/v9"
 )
 
 const (
@@ -23,9 +23,6 @@ const (
 	// stuckAfter is how long calls stay queued behind a pipeline under way
 	// before they get another one.
 	stuckAfter = 10 * time.Millisecond
-	// pipelineBound is how long a pipeline may take: see bounded. A call in it
-	// returns when its own ctx ends.
-	pipelineBound = 10 * time.Second
 )
 
 // A lane sends calls to one server. Calls that come while one is under way go
@@ -47,13 +44,14 @@ type lane struct {
 	busy   int         // pipelines and lone calls under way
 	taken  int         // how often calls were taken from the queue
 	stuck  *time.Timer // looks after the queue
+	isSet  bool        // stuck is
 	seen   int         // taken, when stuck was set
 	active tasks.Group
 }
 
 // A call is a command that a goroutine of the lane is to send.
 type call struct {
-	cmd    command
+	cmd    rediscall.Command
 	done   chan struct{}
 	state  atomic.Int32
 	orphan func() // see do
@@ -68,7 +66,7 @@ const (
 // do sends cmd and returns when it is answered or ctx ends. The error is the
 // command's, or ctx's; after ctx's the command must not be read, but by orphan: if
 // not nil, it is called when the answer comes after all.
-func (l *lane) do(ctx context.Context, cmd command, orphan func()) error {
+func (l *lane) do(ctx context.Context, cmd rediscall.Command, orphan func()) error {
 	if p := l.goAlone(ctx); p != nil {
 		return l.sendAlone(ctx, p, cmd)
 	}
@@ -98,14 +96,17 @@ func (l *lane) start(c *call) {
 	case l.busy == 0, l.busy == 1 && len(l.queue) >= besideFrom:
 		l.busy++
 		l.active.Start(l.run)
-	case len(l.queue) == 1:
+	default:
 		l.lookAfter()
 	}
 }
 
-// lookAfter has the queue looked at after a while. l.mu is held.
+// lookAfter has the queue looked at after a while, unless it will be. l.mu is held.
 func (l *lane) lookAfter() {
-	l.seen = l.taken
+	if l.isSet {
+		return
+	}
+	l.isSet, l.seen = true, l.taken
 	if l.stuck == nil {
 		l.stuck = time.AfterFunc(stuckAfter, l.unstick)
 	} else {
@@ -113,14 +114,20 @@ func (l *lane) lookAfter() {
 	}
 }
 
-// unstick gives queued calls a pipeline of their own if nothing has moved.
+// unstick gives queued calls a pipeline of their own if nothing has moved, and looks
+// again as long as there are any and they could be given one.
 func (l *lane) unstick() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.queue) > 0 && l.busy > 0 && l.busy < maxLanes && l.taken == l.seen {
+	l.isSet = false
+	if len(l.queue) == 0 || l.busy >= maxLanes {
+		return // one of those that are under way will come back for them
+	}
+	if l.taken == l.seen {
 		l.busy++
 		l.active.Start(l.run)
 	}
+	l.lookAfter()
 }
 
 // run is a goroutine that sends what has queued up and ends when that is
@@ -158,7 +165,7 @@ func (l *lane) take() []*call {
 
 // send sends calls in one round trip and tells their callers.
 func (l *lane) send(calls []*call) {
-	cmds := make([]goredis.Cmder, 0, len(calls))
+	cmds := make([]rediscall.Command, 0, len(calls))
 	for _, c := range calls {
 		if c.state.Load() != left { // nobody waits for what was not sent yet
 			cmds = append(cmds, c.cmd)
@@ -167,9 +174,9 @@ func (l *lane) send(calls []*call) {
 		}
 	}
 	if len(cmds) > 0 {
-		ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
+		ctx, cancel := context.WithTimeout(context.Background(), rediscall.Bound)
 		start := time.Now()
-		exec(ctx, l.client, cmds)
+		rediscall.Exec(ctx, l.client, cmds)
 		l.took.Store(int64(time.Since(start)))
 		cancel()
 	}
@@ -178,26 +185,5 @@ func (l *lane) send(calls []*call) {
 			c.orphan()
 		}
 		close(c.done)
-	}
-}
-
-// exec sends cmds in one round trip. Errors are in the commands.
-func exec(ctx context.Context, client Client, cmds []goredis.Cmder) {
-	if len(cmds) == 1 {
-		_ = client.Process(ctx, cmds[0])
-		return
-	}
-	p := client.Pipeline()
-	for _, cmd := range cmds {
-		_ = p.Process(ctx, cmd) // queues it
-	}
-	_, err := p.Exec(ctx)
-	if err == nil {
-		return
-	}
-	for _, cmd := range cmds { // one that was never reached has no error of its own
-		if c, ok := cmd.(command); ok && !c.wasAnswered() {
-			c.SetErr(err)
-		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -58,20 +60,21 @@ func (p *probe) run(ctx context.Context) error {
 // commands sends each command by itself: a script does not tell in the name of
 // which it was refused.
 func (p *probe) commands(ctx context.Context) error {
-	lock, counter := p.backend.lockNames(p.key)
-	cmds := []goredis.Cmder{
-		newCommand("ping"),
-		newCommand("time"),
-		newCommand("get", lock),
-		newCommand("pttl", lock),
+	lock := p.backend.lockName(p.key)
+	counter := lock + redisscript.CounterSuffix
+	cmds := []rediscall.Command{
+		rediscall.New("ping"),
+		rediscall.New("time"),
+		rediscall.New("get", lock),
+		rediscall.New("pttl", lock),
 
-		newCommand("set", counter, "0", "px", millis(pingTTL)),
-		newCommand("pexpire", counter, millis(pingTTL)),
-		newCommand("del", counter),
-		newCommand("eval", "return 1", 1, lock),
-		newCommand("publish", lock+channelSuffix, ""),
+		rediscall.New("set", counter, "0", "px", redisscript.Millis(pingTTL)),
+		rediscall.New("pexpire", counter, redisscript.Millis(pingTTL)),
+		rediscall.New("del", counter),
+		rediscall.New("eval", "return 1", 1, lock),
+		rediscall.New("publish", lock+redisscript.ChannelSuffix, ""),
 	}
-	exec(ctx, p.backend.client, cmds)
+	rediscall.Exec(ctx, p.backend.bounded, cmds)
 	for _, cmd := range cmds {
 		if err := cmd.Err(); err != nil && !errors.Is(err, goredis.Nil) {
 			return fmt.Errorf("%s: %w", strings.ToUpper(cmd.Name()), err)
@@ -105,11 +108,11 @@ func (p *probe) lock(ctx context.Context) error {
 // cleanUp deletes what a probe has written, behind the call, for which Close
 // waits.
 func (p *probe) cleanUp(r distlock.Request) {
-	lock, counter := p.backend.lockNames(r.Key)
+	lock := p.backend.lockName(r.Key)
 	p.session.lane.active.Start(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
+		ctx, cancel := context.WithTimeout(context.Background(), rediscall.Bound)
 		defer cancel()
-		_ = p.backend.client.Process(ctx, newCommand("del", lock, counter)) // expires otherwise
+		_ = p.backend.bounded.Process(ctx, rediscall.New("del", lock, lock+redisscript.CounterSuffix)) // expires otherwise
 	})
 }
 

@@ -1,13 +1,13 @@
 package redis
 
 import (
+	"cmp"
 	"context"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/distlock-go/distlock"
 	"github.com/distlock-go/distlock/internal/absent"
+	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -42,32 +42,37 @@ type Options struct {
 	// Hooks has every command pass the hooks that were added to the client
 	// with AddHook, as for tracing. Without it they see only part: a call that
 	// finds its session idle is sent by its caller, through a copy of the
-	// client with a time-out of its own, and go-redis copies no hooks. It costs
-	// a goroutine switch per call, about a fifth of a round trip over loopback.
+	// client with a time-out of its own, and go-redis copies no hooks; where the
+	// client has no ReadTimeout or one over 10 s, all calls are. Hooks cost a
+	// goroutine switch per call, about a fifth of a round trip over loopback, and
+	// with them the client's own ReadTimeout is all that ends a read.
 	Hooks bool
 }
 
 // A Backend takes locks on one Redis or Valkey service. Use New.
 type Backend struct {
-	client Client
-	prefix string
-	hooks  bool
-	server server
+	client  Client
+	bounded Client // see bounded
+	prefix  string
+	hooks   bool
+	server  server
 }
 
 // New returns a backend on client. Nil options are all defaults. It checks
 // nothing: distlock.New does.
 func New(client Client, o *Options) *Backend {
 	b := &Backend{client: client, prefix: DefaultPrefix}
-	if o == nil {
-		return b
+	if o != nil {
+		b.hooks = o.Hooks
+		b.prefix = cmp.Or(o.Prefix, b.prefix)
 	}
-	b.hooks = o.Hooks
-	if o.Prefix != "" {
-		b.prefix = o.Prefix
-	}
+	b.bounded = bounded(client, b.hooks)
 	return b
 }
+
+// lockName returns the name of the lock on key. Those of its counter and its channel
+// begin with it.
+func (b *Backend) lockName(key string) string { return redisscript.LockName(b.prefix, key) }
 
 // Info describes the backend.
 func (b *Backend) Info() distlock.Info {
@@ -82,7 +87,7 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	if isRing(b.client) {
 		return t, distlock.Invalid("client", "a *redis.Ring", "a client of one server, of Sentinel or of a Cluster")
 	}
-	if err := checkPrefix(b.prefix); err != nil {
+	if err := redisscript.CheckPrefix(b.prefix); err != nil {
 		return t, err
 	}
 	return t.CheckTTL(MinTTL, MaxTTL, MaxLockDelay)
@@ -96,13 +101,6 @@ func (b *Backend) Open(ctx context.Context, _ distlock.Terms) (distlock.Session,
 		}
 	}
 	return newSession(b), nil
-}
-
-func checkPrefix(prefix string) error {
-	if len(prefix) > 128 || strings.ContainsAny(prefix, "{}\x00") {
-		return distlock.Invalid("prefix", strconv.Quote(prefix), "up to 128 bytes without braces and NUL")
-	}
-	return nil
 }
 
 func isRing(client any) bool {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -61,7 +62,7 @@ func (s *session) byNode(ctx context.Context, holds []distlock.Hold) map[*goredi
 	for i, h := range holds {
 		var node *goredis.Client
 		if isCluster {
-			lock, _ := s.backend.lockNames(h.Key)
+			lock := s.backend.lockName(h.Key)
 			node, _ = cluster.MasterForKey(ctx, lock) // nil for those without any
 		}
 		g := groups[node]
@@ -99,24 +100,24 @@ func (s *session) renew(ctx context.Context, holds []distlock.Hold) []error {
 
 // pipeline sends one command a hold.
 func (s *session) pipeline(ctx context.Context, holds []distlock.Hold, how int) []error {
-	cmds := make([]goredis.Cmder, len(holds))
+	cmds := make([]rediscall.Command, len(holds))
 	for i, h := range holds {
 		cmds[i] = s.backend.renewCommand(h, how)
 	}
-	exec(ctx, s.lane.client, cmds)
+	rediscall.Exec(ctx, s.lane.client, cmds)
 	results := make([]error, len(holds))
 	for i, cmd := range cmds {
-		results[i] = renewed(cmd.(command))
+		results[i] = renewed(cmd)
 	}
 	return results
 }
 
 // renewed reads the answer to a renewal: OK or 1, or nil or 0.
-func renewed(cmd command) error {
+func renewed(cmd rediscall.Command) error {
 	switch v, err := cmd.Result(); {
 	case errors.Is(err, goredis.Nil), v == int64(0):
 		return distlock.ErrLost
 	default:
-		return gone(err)
+		return certain(gone(err))
 	}
 }

@@ -2,11 +2,11 @@ package redis
 
 import (
 	"context"
-	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisreply"
 )
 
 // server is what the server is known to understand. What it turns out not to
@@ -21,20 +21,18 @@ type server struct {
 	setIfEq atomic.Bool
 }
 
-var delex, delifeq = "delex", "delifeq"
-
 // The oldest server: SET with both NX and GET is from 7.0.
 const oldestMajor, oldestMinor = 7, 0
 
 // ask reads the server's version. Who may not ask gets along with scripts.
 func (b *Backend) ask(ctx context.Context) error {
-	cmd := newCommand("info", "server")
-	err := promptly(ctx, func() error { return b.client.Process(ctx, cmd) })
-	if isBroken(err) { // an idle connection that the server had closed
-		cmd = newCommand("info", "server")
-		err = promptly(ctx, func() error { return b.client.Process(ctx, cmd) })
+	cmd := rediscall.New("info", "server")
+	err := promptly(ctx, func() error { return b.bounded.Process(ctx, cmd) })
+	if redisreply.IsBroken(err) { // an idle connection that the server had closed
+		cmd = rediscall.New("info", "server")
+		err = promptly(ctx, func() error { return b.bounded.Process(ctx, cmd) })
 	}
-	if isAnswer(err, "NOPERM", "ERR unknown command") {
+	if redisreply.Begins(err, "NOPERM", "ERR unknown command") {
 		b.server.known.Store(true)
 		return nil
 	}
@@ -50,37 +48,15 @@ func (b *Backend) ask(ctx context.Context) error {
 
 // learn takes in the answer to INFO server.
 func (s *server) learn(info string) error {
-	fields := make(map[string]string)
-	for line := range strings.Lines(info) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
+	i := redisreply.ReadInfo(info)
+	if i.Redis != "" && !i.AtLeast(oldestMajor, oldestMinor) {
+		return distlock.Invalid("server version", i.Redis, "7.0 or later")
 	}
-	redis := fields["redis_version"] // Valkey gives the version of Redis that it is compatible with
-	if redis != "" && !atLeast(redis, oldestMajor, oldestMinor) {
-		return distlock.Invalid("server version", redis, "7.0 or later")
-	}
+	s.setIfEq.Store(i.SetIfEq)
 	s.delete.Store(nil)
-	if v, ok := fields["valkey_version"]; ok {
-		s.setIfEq.Store(atLeast(v, 8, 1))
-		if atLeast(v, 9, 0) {
-			s.delete.Store(&delifeq)
-		}
-	} else {
-		s.setIfEq.Store(atLeast(redis, 8, 4))
-		if atLeast(redis, 8, 4) {
-			s.delete.Store(&delex)
-		}
+	if i.Delete != "" {
+		s.delete.Store(&i.Delete)
 	}
 	s.known.Store(true)
 	return nil
-}
-
-// atLeast reports whether version, such as 8.6.3, is major.minor or later.
-func atLeast(version string, major, minor int) bool {
-	first, rest, _ := strings.Cut(version, ".")
-	second, _, _ := strings.Cut(rest, ".")
-	x, errX := strconv.Atoi(first)
-	y, errY := strconv.Atoi(second)
-	return errX == nil && errY == nil && (x > major || x == major && y >= minor)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisreply"
+	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -17,37 +19,32 @@ type session struct {
 	lane    lane
 	hub     *hub
 
-	closing chan struct{} // closed by Close
-	once    sync.Once
+	closing context.Context // ended by Close
+	end     context.CancelFunc
 }
 
 func newSession(b *Backend) *session {
 	_, isPlain := b.client.(*goredis.Client)
 	s := &session{
 		backend: b,
-		lane:    lane{client: bounded(b), single: !isPlain},
+		lane:    lane{client: b.bounded, single: !isPlain},
 		hub:     newHub(b.client),
-		closing: make(chan struct{}),
 	}
+	s.closing, s.end = context.WithCancel(context.Background())
 	if !b.hooks {
 		s.lane.alone = newAlone(b.client)
 	}
 	return s
 }
 
-// bounded is the client with pipelineBound on its reads, where the user's has no
-// time-out or a longer one: go-redis ends no read with ctx, and one on a dead
-// connection would keep its pipeline for ever. Such a copy has no hooks and is
-// only of a plain client; of others the user's time-outs are all there is.
-func bounded(b *Backend) Client {
-	c, ok := b.client.(*goredis.Client)
-	if !ok || b.hooks {
-		return b.client
+// bounded is the client with a time-out on its reads: see rediscall.Bounded. That is
+// only for a plain client; of others the user's time-outs are all there is.
+func bounded(client Client, hooks bool) Client {
+	c, ok := client.(*goredis.Client)
+	if !ok || c == nil || hooks {
+		return client
 	}
-	if own := c.Options().ReadTimeout; own > 0 && own <= pipelineBound {
-		return b.client
-	}
-	return c.WithTimeout(pipelineBound)
+	return rediscall.Bounded(c)
 }
 
 // A grant is the State of a Hold.
@@ -67,7 +64,7 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 	h := distlock.Hold{Key: r.Key, Owner: r.Owner, Terms: r.Terms}
 	sent := time.Now()
 	reply, err := s.acquire(ctx, r)
-	twice := (isBroken(err) || errors.Is(err, errStalled)) && ctx.Err() == nil
+	twice := (redisreply.IsBroken(err) || errors.Is(err, errStalled)) && ctx.Err() == nil
 	if twice {
 		if reply, err = s.acquire(ctx, r); err != nil {
 			return h, err // the first copy's outcome stays unknown
@@ -82,7 +79,7 @@ func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.
 		if err != nil {
 			return h, fmt.Errorf("acquire script: %w", err)
 		}
-		lock, _ := s.backend.lockNames(r.Key)
+		lock := s.backend.lockName(r.Key)
 		h.State = &grant{lock: lock, rest: " " + v + " " + r.Holder, twice: twice}
 		return h, nil
 	case int64:
@@ -145,9 +142,9 @@ func (s *session) release(ctx context.Context, h distlock.Hold) error {
 }
 
 // deleted reads an answer of 1 or 0: done, or there was nothing of ours.
-func deleted(cmd command, err error) error {
+func deleted(cmd rediscall.Command, err error) error {
 	if err != nil {
-		return gone(err)
+		return certain(gone(err))
 	}
 	if n, err := cmd.Int64(); err != nil {
 		return err
@@ -163,14 +160,13 @@ func (s *session) Watch(key string, wake func()) (stop func()) {
 }
 
 func (s *session) channel(key string) string {
-	lock, _ := s.backend.lockNames(key)
-	return lock + channelSuffix
+	return s.backend.lockName(key) + redisscript.ChannelSuffix
 }
 
 // Close waits for what is under way, until ctx ends. The core has released
 // every hold.
 func (s *session) Close(ctx context.Context) error {
-	s.once.Do(func() { close(s.closing) })
+	s.end()
 	s.hub.close()
 	return promptly(ctx, func() error {
 		s.hub.active.Wait()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redisreply"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -19,13 +20,13 @@ func TestLearn(t *testing.T) {
 		setIfEq      bool
 		old          bool
 	}{
-		{info: "# Server\r\nredis_version:8.6.3\r\nredis_git:0\r\n", delete: delex, setIfEq: true},
-		{info: "redis_version:8.4.0\n", delete: delex, setIfEq: true},
-		{info: "redis_version:10.0.0\n", delete: delex, setIfEq: true},
+		{info: "# Server\r\nredis_version:8.6.3\r\nredis_git:0\r\n", delete: redisreply.Delex, setIfEq: true},
+		{info: "redis_version:8.4.0\n", delete: redisreply.Delex, setIfEq: true},
+		{info: "redis_version:10.0.0\n", delete: redisreply.Delex, setIfEq: true},
 		{info: "redis_version:8.0.2\r\n"},
 		{info: "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n"},
 		{info: "redis_version:7.2.4\r\nvalkey_version:8.1.0\r\n", setIfEq: true},
-		{info: "redis_version:7.2.4\r\nvalkey_version:9.1.0\r\n", delete: delifeq, setIfEq: true},
+		{info: "redis_version:7.2.4\r\nvalkey_version:9.1.0\r\n", delete: redisreply.Delifeq, setIfEq: true},
 		{info: "redis_version:7.0.0\n"},
 		{info: "redis_version:6.2.14\n", old: true},
 		{info: "redis_version:unstable\n", old: true},

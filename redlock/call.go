@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisreply"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
 	goredis "github.com/redis/go-redis/v9"
@@ -19,9 +21,9 @@ type call struct {
 
 	how   how
 	sent  bool // once, in vain: the connection broke
-	cmd   command
-	other string   // the answer to a native Acquire, while the rest of the holder's lifetime is asked for
-	wake  *command // beside a native Release
+	cmd   rediscall.Command
+	other string             // the answer to a native Acquire, while the rest of the holder's lifetime is asked for
+	wake  *rediscall.Command // beside a native Release
 }
 
 // how a call is carried out.
@@ -34,17 +36,12 @@ const (
 	rest               // PTTL, after a native Acquire
 )
 
-// counterKept is how long a counter outlives the last grant, or ten TTLs if
-// that is longer: until then the node's clock has passed its value, so a
-// counter that starts again from the clock is still larger.
-const counterKept = 24 * time.Hour
-
 // prepare makes the commands for the server that the node is.
 func (c *call) prepare(b *Backend, id *identity) {
 	name := redisscript.LockName(b.prefix, c.req.Lock.Key)
 	c.wake = nil
 	if c.how == rest {
-		c.cmd = newCommand("pttl", name)
+		c.cmd = rediscall.New("pttl", name)
 		return
 	}
 	if c.how == native && !c.prepareNative(b, id, name) {
@@ -68,24 +65,24 @@ func (c *call) prepareNative(b *Backend, id *identity, name string) bool {
 		if !id.setGet || b.fenced || b.delay > 0 {
 			return false
 		}
-		c.cmd = newCommand("set", name, value(l, 0), "nx", "get", "px", millis(l.Terms.Lifetime()))
+		c.cmd = rediscall.New("set", name, value(l, 0), "nx", "get", "px", redisscript.Millis(l.Terms.Lifetime()))
 	case quorum.Renew:
-		if !id.setIfEq || !c.req.Exact {
+		if !id.SetIfEq || !c.req.Exact {
 			return false
 		}
 		v := value(l, c.req.Token)
-		c.cmd = newCommand("set", name, v, "ifeq", v, "px", millis(l.Terms.Lifetime()))
+		c.cmd = rediscall.New("set", name, v, "ifeq", v, "px", redisscript.Millis(l.Terms.Lifetime()))
 	case quorum.Release:
-		if id.delete == "" || !c.req.Exact {
+		if id.Delete == "" || !c.req.Exact {
 			return false
 		}
-		if v := value(l, c.req.Token); id.delete == delex {
-			c.cmd = newCommand(delex, name, "ifeq", v)
+		if v := value(l, c.req.Token); id.Delete == redisreply.Delex {
+			c.cmd = rediscall.New(redisreply.Delex, name, "ifeq", v)
 		} else {
-			c.cmd = newCommand(delifeq, name, v)
+			c.cmd = rediscall.New(redisreply.Delifeq, name, v)
 		}
 		if !c.req.Quiet {
-			wake := newCommand("publish", name+redisscript.ChannelSuffix, "")
+			wake := rediscall.New("publish", name+redisscript.ChannelSuffix, "")
 			c.wake = &wake
 		}
 	default:
@@ -95,12 +92,12 @@ func (c *call) prepareNative(b *Backend, id *identity, name string) bool {
 }
 
 // script is the command that runs the script for the request.
-func (c *call) script(b *Backend, name string) command {
+func (c *call) script(b *Backend, name string) rediscall.Command {
 	l := c.req.Lock
-	owner, lifetime := l.Owner.Text(), millis(l.Terms.Lifetime())
+	owner, lifetime := l.Owner.Text(), redisscript.Millis(l.Terms.Lifetime())
 	var keep int64
 	if b.fenced {
-		keep = millis(max(counterKept, 10*l.Terms.TTL))
+		keep = redisscript.Millis(redisscript.CounterKept(l.Terms.TTL))
 	}
 	var s *redisscript.Script
 	var keys []string
@@ -109,7 +106,7 @@ func (c *call) script(b *Backend, name string) command {
 	switch c.req.Op {
 	case quorum.Acquire:
 		s, keys = redisscript.Vote, []string{name, counter, since}
-		args = []any{owner, l.Holder, lifetime, keep, millis(b.delay)}
+		args = []any{owner, l.Holder, lifetime, keep, redisscript.Millis(b.delay)}
 	case quorum.Confirm:
 		s, keys = redisscript.Confirm, []string{name, counter}
 		args = []any{owner, uint64(c.req.Token), keep}
@@ -117,16 +114,11 @@ func (c *call) script(b *Backend, name string) command {
 		s, keys, args = redisscript.Renew, []string{name}, []any{owner, lifetime}
 	case quorum.Repair:
 		s, keys = redisscript.Repair, []string{name, counter, since, name + redisscript.BrokenSuffix}
-		args = []any{owner, l.Holder, lifetime, keep, millis(b.delay), uint64(c.req.Token)}
+		args = []any{owner, l.Holder, lifetime, keep, redisscript.Millis(b.delay), uint64(c.req.Token)}
 	case quorum.Release:
 		s, keys, args = redisscript.Release, []string{name, name + redisscript.ChannelSuffix}, []any{owner}
 	}
-	return newCommand(s.Words(c.how == byWhole, keys, args...)...)
-}
-
-// millis rounds up to milliseconds, the server's unit.
-func millis(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
+	return rediscall.New(s.Words(c.how == byWhole, keys, args...)...)
 }
 
 // settle reads the answer. With again, the call is to be sent once more, as it
@@ -135,18 +127,18 @@ func (c *call) settle(n *node) (a quorum.Answer, again bool) {
 	v, err := c.cmd.Result()
 	switch {
 	case err == nil || errors.Is(err, goredis.Nil):
-	case begins(err, "NOSCRIPT") && c.how == byName:
+	case redisreply.Begins(err, "NOSCRIPT") && c.how == byName:
 		c.how = byWhole
 		return a, true
-	case begins(err, "ERR unknown command", "ERR syntax error", "ERR wrong number of arguments") && c.how == native:
+	case redisreply.Begins(err, "ERR unknown command", "ERR syntax error", "ERR wrong number of arguments") && c.how == native:
 		c.how = byName // after a failover to an older version; the identity will be asked anew
 		n.forget()
 		return a, true
-	case isBroken(err) && !c.sent:
+	case redisreply.IsBroken(err) && !c.sent:
 		c.sent = true
 		return a, true
-	case (isAnswer(err) || isUnsent(err)) && !c.sent:
-		return quorum.Answer{Verdict: quorum.Declined, Err: err}, false
+	case redisreply.IsAnswer(err) || redisreply.IsUnsent(err):
+		return c.unsent(err), false
 	default:
 		return quorum.Answer{Verdict: quorum.Failed, Err: err}, false
 	}
@@ -166,6 +158,15 @@ func (c *call) settle(n *node) (a quorum.Answer, again bool) {
 		a = quorum.Answer{Verdict: quorum.Failed, Err: errGone}
 	}
 	return a, false
+}
+
+// unsent is the answer where this copy of the request was not carried out. If there
+// was one before, that may have been.
+func (c *call) unsent(err error) quorum.Answer {
+	if c.sent {
+		return quorum.Answer{Verdict: quorum.Failed, Err: err}
+	}
+	return quorum.Answer{Verdict: quorum.Declined, Err: err}
 }
 
 // errGone leaves it open who has given the lock up.

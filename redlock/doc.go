@@ -53,8 +53,8 @@
 // lease, or are undone if there is none. Nodes that have not answered lately
 // are asked only if the others are no majority. So nodes that hang or are down
 // cost nothing as long as they are a minority. Without a majority an acquire
-// fails within Options.NodeTimeout, with an error that names each node and what
-// it said, and matches the nodes' own errors.
+// fails within Options.NodeTimeout, or twice that with Options.Fenced, with an error
+// that names each node and what it said, and matches the nodes' own errors.
 //
 // A renewal needs a majority again, and never brings back a lock that a
 // majority has lost. A node that has lost it alone gets it back, with its

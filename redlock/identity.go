@@ -4,31 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisreply"
 	goredis "github.com/redis/go-redis/v9"
 )
 
 // An identity is what a server says of itself.
 type identity struct {
-	runID string
-	// delete is the command that deletes a key if it has a value: DELEX … IFEQ
-	// from Redis 8.4, DELIFEQ from Valkey 9; "" is neither.
-	delete  string
-	setIfEq bool // SET … IFEQ: Redis 8.4, Valkey 8.1
-	setGet  bool // SET … NX GET: Redis 7.0, every Valkey
+	redisreply.Info
+	setGet bool // SET … NX GET: Redis 7.0, every Valkey
 }
-
-const delex, delifeq = "delex", "delifeq"
 
 // The oldest server: PXAT is from 6.2.
 const oldestMajor, oldestMinor = 6, 2
 
 // askIdentity asks a server.
-func askIdentity(ctx context.Context, c client) (identity, error) {
-	cmd := newCommand("info", "server")
+func askIdentity(ctx context.Context, c rediscall.Client) (identity, error) {
+	cmd := rediscall.New("info", "server")
 	if err := c.Process(ctx, cmd); err != nil {
 		return identity{}, err
 	}
@@ -41,39 +35,15 @@ func askIdentity(ctx context.Context, c client) (identity, error) {
 
 // parseIdentity reads the answer to INFO server.
 func parseIdentity(info string) (id identity, err error) {
-	fields := make(map[string]string)
-	for line := range strings.Lines(info) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[name] = value
-		}
-	}
-	id.runID = fields["run_id"]
-	if id.runID == "" {
+	id.Info = redisreply.ReadInfo(info)
+	if id.RunID == "" {
 		return id, errors.New("the server does not tell its run id")
 	}
-	redis := fields["redis_version"] // Valkey gives the version of Redis that it is compatible with
-	if redis != "" && !atLeast(redis, oldestMajor, oldestMinor) {
-		return id, distlock.Invalid("server version", redis, "6.2 or later")
+	if id.Redis != "" && !id.AtLeast(oldestMajor, oldestMinor) {
+		return id, distlock.Invalid("server version", id.Redis, "6.2 or later")
 	}
-	id.setGet = atLeast(redis, 7, 0)
-	if v, ok := fields["valkey_version"]; ok {
-		id.setIfEq = atLeast(v, 8, 1)
-		if atLeast(v, 9, 0) {
-			id.delete = delifeq
-		}
-	} else if atLeast(redis, 8, 4) {
-		id.setIfEq, id.delete = true, delex
-	}
+	id.setGet = id.AtLeast(7, 0)
 	return id, nil
-}
-
-// atLeast reports whether version, such as 8.6.3, is major.minor or later.
-func atLeast(version string, major, minor int) bool {
-	first, rest, _ := strings.Cut(version, ".")
-	second, _, _ := strings.Cut(rest, ".")
-	x, errX := strconv.Atoi(first)
-	y, errY := strconv.Atoi(second)
-	return errX == nil && errY == nil && (x > major || x == major && y >= minor)
 }
 
 // register notes that node i runs as runID, and returns an error as long as

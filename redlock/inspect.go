@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisreply"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
 	goredis "github.com/redis/go-redis/v9"
@@ -73,7 +75,7 @@ func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay
 		return question{
 			redisscript.Revoke,
 			[]string{lock, lock + redisscript.BrokenSuffix, lock + redisscript.ChannelSuffix},
-			[]any{owner, millis(delay)},
+			[]any{owner, redisscript.Millis(delay)},
 		}
 	}, func(_ int, reply any, _ error) bool {
 		switch reply {
@@ -107,7 +109,7 @@ const foreign = "foreign"
 func read(reply any, err error) view {
 	fields, _ := reply.([]any)
 	switch {
-	case begins(err, "WRONGTYPE"):
+	case redisreply.Begins(err, "WRONGTYPE"):
 		return view{owner: foreign, answer: true, waiters: -1}
 	case err != nil || len(fields) != 3:
 		return view{}
@@ -129,9 +131,9 @@ func read(reply any, err error) view {
 	return v
 }
 
-// majority tells who has quorum of the nodes, or that nobody can, whatever those say
-// that have not answered.
-func majority(views []view, quorum int, fenced bool) (i distlock.LockInfo, owner string, decided bool) {
+// majority tells who has the key on as many nodes as it needs, or that nobody can,
+// whatever those say that have not answered.
+func majority(views []view, need int, fenced bool) (i distlock.LockInfo, owner string, decided bool) {
 	most, silent := 0, 0
 	i.Waiters = -1
 	by := make(map[string][]view)
@@ -146,12 +148,12 @@ func majority(views []view, quorum int, fenced bool) (i distlock.LockInfo, owner
 			most, owner = n, v.owner
 		}
 	}
-	if most < quorum {
-		return distlock.LockInfo{Waiters: i.Waiters}, "", most+silent < quorum
+	if most < need {
+		return distlock.LockInfo{Waiters: i.Waiters}, "", most+silent < need
 	}
 	group := by[owner]
 	slices.SortFunc(group, func(a, b view) int { return cmp.Compare(b.rest, a.rest) })
-	i.Left = group[quorum-1].rest
+	i.Left = group[need-1].rest
 	for _, v := range group {
 		i.Token, i.Holder = max(i.Token, v.token), v.holder
 	}
@@ -231,13 +233,13 @@ func (b *Backend) ask(ctx context.Context, n int, q question) (any, error) {
 	if err := b.known(ctx, n, c); err != nil {
 		return nil, err
 	}
-	var cmd command
+	var cmd rediscall.Command
 	for tries, whole := 0, false; tries < 3; tries++ {
-		cmd = newCommand(q.script.Words(whole, q.keys, q.args...)...)
+		cmd = rediscall.New(q.script.Words(whole, q.keys, q.args...)...)
 		_ = c.Process(ctx, cmd)
-		if begins(cmd.Err(), "NOSCRIPT") {
+		if redisreply.Begins(cmd.Err(), "NOSCRIPT") {
 			whole = true
-		} else if !isBroken(cmd.Err()) {
+		} else if !redisreply.IsBroken(cmd.Err()) {
 			break
 		}
 	}
@@ -246,7 +248,7 @@ func (b *Backend) ask(ctx context.Context, n int, q question) (any, error) {
 
 // known asks node n who it is, if that is not known: two nodes that are one server
 // are no two nodes.
-func (b *Backend) known(ctx context.Context, n int, c client) error {
+func (b *Backend) known(ctx context.Context, n int, c rediscall.Client) error {
 	b.mu.Lock()
 	known := b.runIDs[n] != ""
 	b.mu.Unlock()
@@ -254,11 +256,11 @@ func (b *Backend) known(ctx context.Context, n int, c client) error {
 		return b.sameTwice()
 	}
 	id, err := askIdentity(ctx, c)
-	if isBroken(err) {
+	if redisreply.IsBroken(err) {
 		id, err = askIdentity(ctx, c)
 	}
 	if err != nil {
 		return err
 	}
-	return b.register(n, id.runID)
+	return b.register(n, id.RunID)
 }

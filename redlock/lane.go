@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/rediscall"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
 )
 
@@ -26,20 +27,27 @@ func (n *node) enqueue(c *call) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.queue = append(n.queue, c)
-	free, now := -1, time.Now()
+	n.attend()
+}
+
+// attend has a lane begin for the queue, unless there is one that should come back for
+// it soon: then it looks again later. n.mu is held.
+func (n *node) attend() {
+	free, now, patience := -1, time.Now(), n.backend.timeout/2
 	for i, t := range n.begun {
 		switch {
 		case t.IsZero():
 			if free < 0 {
 				free = i
 			}
-		case now.Sub(t) < n.backend.timeout/2:
-			return // it will come back for c
+		case now.Sub(t) < patience:
+			n.lookAfter(patience - now.Sub(t))
+			return
 		}
 	}
 	switch {
 	case free < 0:
-		return
+		return // the next lane that comes back takes them
 	case free == 0 && n.parked:
 		n.parked = false
 		n.kick <- struct{}{}
@@ -47,6 +55,31 @@ func (n *node) enqueue(c *call) {
 		n.active.Start(func() { n.run(free) })
 	}
 	n.begun[free] = now
+	if len(n.queue) > maxPipeline { // more than it takes
+		n.lookAfter(patience)
+	}
+}
+
+// lookAfter has the queue attended to after d, unless it will be before. n.mu is held.
+func (n *node) lookAfter(d time.Duration) {
+	switch {
+	case n.looking:
+		return
+	case n.look == nil:
+		n.look = time.AfterFunc(d, n.lookNow)
+	default:
+		n.look.Reset(d)
+	}
+	n.looking = true
+}
+
+func (n *node) lookNow() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.looking = false
+	if len(n.queue) > 0 {
+		n.attend()
+	}
 }
 
 // run is a lane: a goroutine that sends what has queued up. The first one waits
@@ -117,17 +150,17 @@ func (n *node) take(lane int) []*call {
 
 // send sends calls in one round trip and answers them, or queues them again.
 func (n *node) send(calls []*call) {
-	ctx, cancel := context.WithTimeout(context.Background(), pipelineBound)
+	ctx, cancel := context.WithTimeout(context.Background(), rediscall.Bound)
 	defer cancel()
 	id, err := n.identify(ctx)
 	if err != nil {
 		n.noteFailure(err)
 		for _, c := range calls {
-			c.answer(quorum.Answer{Verdict: quorum.Declined, Err: err})
+			c.answer(c.unsent(err))
 		}
 		return
 	}
-	cmds := make([]command, 0, 2*len(calls))
+	cmds := make([]rediscall.Command, 0, 2*len(calls))
 	var sent []*call
 	for _, c := range calls {
 		if c.req.Lock == nil { // it was to identify the node
@@ -135,7 +168,7 @@ func (n *node) send(calls []*call) {
 			continue
 		}
 		if c.req.Wanted != nil && !c.req.Wanted() {
-			c.answer(quorum.Answer{Verdict: quorum.Declined, Err: errUnwanted})
+			c.answer(c.unsent(errUnwanted))
 			continue
 		}
 		c.prepare(n.backend, id)
@@ -148,7 +181,7 @@ func (n *node) send(calls []*call) {
 	if len(cmds) == 0 {
 		return
 	}
-	exec(ctx, n.client, cmds)
+	rediscall.Exec(ctx, n.client, cmds)
 	n.noteOutcome(cmds[0].Err())
 	for _, c := range sent {
 		if a, again := c.settle(n); again {

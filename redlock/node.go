@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/distlock-go/distlock/internal/rediscall"
+	"github.com/distlock-go/distlock/internal/redisreply"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	"github.com/distlock-go/distlock/internal/tasks"
 	"github.com/distlock-go/distlock/redlock/internal/quorum"
@@ -18,6 +20,15 @@ const (
 	longestRest = time.Second
 )
 
+// bounded is c with a time-out on its reads: see rediscall.Bounded. That is only for a
+// plain client; of others the user's time-outs are all there is.
+func bounded(c goredis.UniversalClient) rediscall.Client {
+	if plain, ok := c.(*goredis.Client); ok {
+		return rediscall.Bounded(plain)
+	}
+	return c
+}
+
 // A node is one server, as one session sees it. Calls that come while a
 // pipeline is under way go together in the next: so a busy client shares round
 // trips. They are sent by lanes: goroutines of which there is none once nothing
@@ -25,7 +36,7 @@ const (
 type node struct {
 	backend *Backend
 	index   int
-	client  client
+	client  rediscall.Client
 	active  *tasks.Group
 	closing chan struct{} // closed by the session's Close
 	kick    chan struct{} // wakes the lane that is parked; capacity 1
@@ -34,6 +45,8 @@ type node struct {
 	queue    []*call
 	parked   bool                // lane 0 waits for kick
 	begun    [maxLanes]time.Time // when the pipelines under way were sent; zero: none
+	look     *time.Timer         // attends to the queue
+	looking  bool                // look is set
 	failures int                 // in a row
 	trouble  error               // the last of them
 	resting  time.Time           // until when
@@ -78,7 +91,7 @@ func (n *node) Do(r quorum.Request, answer func(quorum.Answer)) {
 
 // noteOutcome takes in how a pipeline went.
 func (n *node) noteOutcome(err error) {
-	if err != nil && err != goredis.Nil && !isAnswer(err) {
+	if err != nil && err != goredis.Nil && !redisreply.IsAnswer(err) {
 		n.noteFailure(err)
 		return
 	}
@@ -93,7 +106,7 @@ func (n *node) noteFailure(err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.identity, n.trouble = nil, err
-	if isBroken(err) && n.failures == 0 {
+	if redisreply.IsBroken(err) && n.failures == 0 {
 		n.failures++
 		return
 	}
@@ -110,13 +123,13 @@ func (n *node) identify(ctx context.Context) (*identity, error) {
 		return known, nil
 	}
 	id, err := askIdentity(ctx, n.client)
-	if isBroken(err) { // an idle connection that the server had closed
+	if redisreply.IsBroken(err) { // an idle connection that the server had closed
 		id, err = askIdentity(ctx, n.client)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := n.backend.register(n.index, id.runID); err != nil {
+	if err := n.backend.register(n.index, id.RunID); err != nil {
 		return nil, err
 	}
 	n.mu.Lock()
@@ -141,5 +154,5 @@ func (n *node) dropCounter(key string) {
 	ctx, cancel := context.WithTimeout(context.Background(), n.backend.timeout)
 	defer cancel()
 	name := redisscript.LockName(n.backend.prefix, key) + redisscript.CounterSuffix
-	_ = n.client.Process(ctx, newCommand("del", name))
+	_ = n.client.Process(ctx, rediscall.New("del", name))
 }

@@ -4,12 +4,11 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
 
@@ -136,8 +135,8 @@ func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
 	if err := b.checkClients(); err != nil {
 		return t, err
 	}
-	if len(b.prefix) > 128 || strings.ContainsAny(b.prefix, "{}\x00") {
-		return t, distlock.Invalid("prefix", strconv.Quote(b.prefix), "up to 128 bytes without braces and NUL")
+	if err := redisscript.CheckPrefix(b.prefix); err != nil {
+		return t, err
 	}
 	if b.timeout < MinNodeTimeout || b.timeout > MaxNodeTimeout {
 		return t, distlock.Invalid("node timeout", b.timeout, fmt.Sprintf("between %v and %v", MinNodeTimeout, MaxNodeTimeout))

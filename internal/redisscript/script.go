@@ -1,7 +1,8 @@
 // Package redisscript holds the Lua scripts of the packages that speak to
 // Redis. Each file says what it takes and what it answers. All keys are
-// declared, all lie in one Cluster slot, and whatever can fail is checked
-// before the first write.
+// declared, and lie in one Cluster slot but for those of a node of several, which
+// is no Cluster. Whatever can fail is checked before the first write; acquire.lua
+// alone writes first and puts right behind it what does not fit, as it says.
 package redisscript
 
 import (
@@ -49,8 +50,7 @@ var (
 	Break        = New(breaks)
 )
 
-// The scripts of locks on independent nodes, besides Renew, Release and Inspect. Their
-// keys are not in one slot: a node is no Cluster.
+// The scripts of locks on independent nodes, besides Renew, Release and Inspect.
 var (
 	Vote    = New(node + vote)
 	Confirm = New(node + confirm)

@@ -74,14 +74,14 @@ func (c *Claim) unlock() {
 	}
 }
 
-// note takes in what node i answered to op. c.mu is held.
-func (c *Claim) note(op Op, i int, a Answer) {
+// note takes in what node i answered to r. c.mu is held.
+func (c *Claim) note(r *round, i int, a Answer) {
 	s := &c.seats[i]
 	s.doubt = s.doubt || a.Doubt
-	switch op {
+	switch r.op {
 	case Acquire, Repair:
 		s.flying--
-		c.noteTaken(op, i, a)
+		c.noteTaken(r.op, i, a)
 	case Confirm:
 		c.noteConfirmed(s, a)
 	case Renew:
@@ -92,7 +92,7 @@ func (c *Claim) note(op Op, i int, a Answer) {
 			s.has = no
 		}
 	case Release:
-		c.noteReleased(i, a)
+		c.noteReleased(r, i, a)
 		return
 	}
 	if c.over.Load() && s.flying == 0 {

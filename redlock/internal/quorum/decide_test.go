@@ -2,6 +2,8 @@ package quorum_test
 
 import (
 	"errors"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,7 +147,10 @@ func TestReleaseOutcomes(t *testing.T) {
 		want    error // unknown: any other
 	}{
 		{"a majority deleted", []quorum.Answer{yes, yes, yes}, nil},
-		{"deleted or gone, so that others can have it", []quorum.Answer{yes, gone, yes}, nil},
+		{"deleted or gone, so that others can have it", []quorum.Answer{yes, gone, yes, gone, failed}, nil},
+		{"a majority deleted behind one that had nothing", []quorum.Answer{yes, gone, yes, yes}, nil},
+		{"a majority had nothing, and told so last", []quorum.Answer{yes, yes, gone, gone, gone}, distlock.ErrLost},
+		{"a majority had nothing, and told so in between", []quorum.Answer{yes, gone, gone, yes, gone}, distlock.ErrLost},
 		{"a majority had nothing", []quorum.Answer{gone, gone, gone}, distlock.ErrLost},
 		{"a majority did not answer", []quorum.Answer{yes, yes, failed, failed, failed}, unknown},
 		{"a minority did not answer", []quorum.Answer{failed, failed, yes, yes, yes}, nil},
@@ -164,6 +169,86 @@ func TestReleaseOutcomes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Nothing frees the key behind a release that no node has carried out, since the
+// caller is told so: only nodes that had nothing are asked once more. One that was
+// carried out in part is finished behind.
+func TestReleaseThatNoNodeCarriedOut(t *testing.T) {
+	t.Parallel()
+	declined := quorum.Answer{Verdict: quorum.Declined, Err: errDown}
+	for _, c := range []struct {
+		name    string
+		answers []quorum.Answer
+		idle    int // so many of the last nodes are not ready
+		refused bool
+		behind  []int // the nodes that are asked again
+	}{
+		{name: "all declined", answers: []quorum.Answer{declined, declined, declined, declined, declined}, refused: true},
+		{name: "declined or gone", answers: []quorum.Answer{declined, gone, declined, gone, declined}, refused: true, behind: []int{1, 3}},
+		{name: "declined or not ready", answers: []quorum.Answer{declined, declined, declined}, idle: 2, refused: true},
+		{name: "one unknown", answers: []quorum.Answer{declined, declined, failed, declined, declined}, behind: []int{0, 1, 2, 3, 4}},
+		{name: "one deleted", answers: []quorum.Answer{declined, declined, yes, declined, declined}, behind: []int{0, 1, 3, 4}},
+		{name: "released without the first", answers: []quorum.Answer{declined, yes, yes, yes, declined}, behind: []int{0, 4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newStand(false)
+			claim := acquired(t, s)
+			for _, n := range s.nodes[nodes-c.idle:] {
+				n.idle = true
+			}
+			var o outcome
+			claim.Release(o.done)
+			for i, a := range c.answers {
+				s.nodes[i].says(t, quorum.Release, a)
+			}
+			if o.calls != 1 || isRefused(o.err) != c.refused {
+				t.Errorf("got %v in %d calls, want it marked as refused: %v", o.err, o.calls, c.refused)
+			}
+			var behind []int
+			for i, n := range s.nodes {
+				if len(n.asked) > 0 {
+					behind = append(behind, i)
+				}
+			}
+			if !slices.Equal(behind, c.behind) {
+				t.Errorf("nodes %v are asked again, want %v", behind, c.behind)
+			}
+		})
+	}
+}
+
+func TestRenewalThatNoNodeCarriedOut(t *testing.T) {
+	t.Parallel()
+	declined := quorum.Answer{Verdict: quorum.Declined, Err: errDown}
+	for _, c := range []struct {
+		name    string
+		last    quorum.Answer
+		refused bool
+	}{
+		{"declined", declined, true},
+		{"gone", gone, true},
+		{"renewed", yes, false},
+		{"unknown", failed, false},
+	} {
+		s := newStand(false)
+		claim := acquired(t, s)
+		var o outcome
+		claim.Renew(lock().Terms, o.done)
+		for _, n := range s.nodes[1:] {
+			n.says(t, quorum.Renew, declined)
+		}
+		s.nodes[0].says(t, quorum.Renew, c.last)
+		if o.calls != 1 || isRefused(o.err) != c.refused {
+			t.Errorf("%s: got %v in %d calls, want it marked as refused: %v", c.name, o.err, o.calls, c.refused)
+		}
+	}
+}
+
+// isRefused reports whether err is marked by distlock.Refused.
+func isRefused(err error) bool {
+	return reflect.TypeOf(err) == reflect.TypeOf(distlock.Refused(errDown))
 }
 
 func TestRepairFollowsAMajority(t *testing.T) {
@@ -209,6 +294,49 @@ func TestRepairFollowsAMajority(t *testing.T) {
 		if len(n.asked) != 0 {
 			t.Error("a node was repaired although a majority had lost the key")
 		}
+	}
+}
+
+// What is left of a lost lock on a minority would keep others from a majority for as
+// long as its holder wanted the key to stay taken.
+func TestLostRenewalIsUndone(t *testing.T) {
+	t.Parallel()
+	s := newStand(false)
+	c := acquired(t, s)
+	var o outcome
+	c.Renew(distlock.Terms{TTL: time.Hour}, o.done)
+	s.nodes[0].says(t, quorum.Renew, yes)
+	for _, n := range s.nodes[1:4] {
+		n.says(t, quorum.Renew, gone)
+	}
+	if o.calls != 1 || !errors.Is(o.err, distlock.ErrLost) {
+		t.Fatalf("got %v in %d calls, want ErrLost", o.err, o.calls)
+	}
+	s.nodes[4].says(t, quorum.Renew, yes) // late
+	for _, i := range []int{0, 4} {
+		s.nodes[i].says(t, quorum.Release, yes)
+	}
+	for _, n := range s.nodes {
+		if len(n.asked) != 0 {
+			t.Errorf("%s was asked for %v", n.Name(), n.asked[0].Op)
+		}
+	}
+}
+
+// The end of a lock's lifetime comes closer when its holder gives it up for later. A
+// node that answers after that must not get it again.
+func TestNoRepairAfterAShorterLifetime(t *testing.T) {
+	t.Parallel()
+	s := newStand(false)
+	c := acquired(t, s)
+	c.Renew(distlock.Terms{TTL: time.Second}, func(error) {})
+	for _, n := range s.nodes[1:4] {
+		n.says(t, quorum.Renew, yes)
+	}
+	s.now += distlock.Instant(2 * time.Second)
+	s.nodes[0].says(t, quorum.Renew, gone)
+	if len(s.nodes[0].asked) != 0 {
+		t.Error("a node was repaired after the end")
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 
 // Release deletes the claim on all nodes, and calls done once with the outcome:
 // nil if it was there and is not on so many that others can have the key, an
-// error that matches distlock.ErrLost if a majority had nothing of it, another
-// if too few have answered. A node with a request under way that may yet give it
+// error that matches distlock.ErrLost if a majority had nothing of it, whoever
+// answers first, another
+// if too few have answered, marked by distlock.Refused if nothing was deleted and
+// nothing will be unless the caller asks again. A node with a request under way that may yet give it
 // the key is asked like the others, since it mostly sees both in their order;
 // if that request turns out to be granted later, it is released again. What was
 // not answered is tried again behind, until it is or the grant has expired there.
@@ -32,8 +34,7 @@ func (c *Claim) Release(done func(error)) {
 		s := &c.seats[i]
 		switch {
 		case !ready[i] && (s.has != no || s.flying > 0):
-			r.set(i, Answer{Verdict: Failed, Err: errNotReady})
-			c.set.undo(i, c.releaseRequest(i, false), true)
+			r.set(i, Answer{Verdict: Declined, Err: errNotReady})
 		default:
 			c.releaseAt(r, i)
 		}
@@ -59,8 +60,8 @@ func (c *Claim) releaseAt(r *round, i int) {
 	}
 }
 
-// noteReleased takes in an answer to Release. c.mu is held.
-func (c *Claim) noteReleased(i int, a Answer) {
+// noteReleased takes in node i's answer to r. c.mu is held.
+func (c *Claim) noteReleased(r *round, i int, a Answer) {
 	s := &c.seats[i]
 	doubt := s.has == maybe || s.doubt
 	flying := s.flying > 0 // see clear
@@ -76,10 +77,17 @@ func (c *Claim) noteReleased(i int, a Answer) {
 		if again && !flying { // the core asks again for what was not seen
 			c.set.undo(i, c.releaseRequest(i, true), doubt)
 		}
+	case Declined:
+		if r.decided { // else see settle
+			c.owe(i)
+		}
 	default:
-		c.set.undo(i, c.releaseRequest(i, false), true)
+		c.owe(i)
 	}
 }
+
+// owe has node i asked again behind, until it has answered. c.mu is held.
+func (c *Claim) owe(i int) { c.set.undo(i, c.releaseRequest(i, false), true) }
 
 func (c *Claim) releaseRequest(i int, quiet bool) Request {
 	req := c.request(Release, i)
@@ -87,6 +95,7 @@ func (c *Claim) releaseRequest(i int, quiet bool) Request {
 	return req
 }
 
+// decideRelease looks what the answers have come to. c.mu is held.
 func (r *round) decideRelease() {
 	c := r.claim
 	n, quorum := len(c.seats), c.set.Quorum
@@ -95,14 +104,28 @@ func (r *round) decideRelease() {
 	free := deleted+gone > n-quorum
 	switch {
 	case deleted >= quorum, c.unseen && free && deleted > 0:
-		c.given = true
-		r.close(nil)
+		r.settle(nil)
 	case gone > n-quorum:
-		r.close(distlock.ErrLost)
-	case free && !c.unseen:
-		c.given = true
-		r.close(nil)
-	case r.in(asked) == 0:
-		r.close(r.said())
+		r.settle(distlock.ErrLost)
+	case free && !c.unseen && gone+r.in(asked) <= n-quorum: // no longer to be found lost
+		r.settle(nil)
+	case r.in(asked) > 0:
+	case r.isUntouched():
+		r.close(distlock.Refused(r.said()))
+	default:
+		r.settle(r.said())
+	}
+}
+
+// settle decides a release, and has those nodes asked again behind that would not
+// carry it out. Where none has done anything that is left to the caller: what went on
+// behind would free the key after it was told that nothing has. c.mu is held.
+func (r *round) settle(err error) {
+	r.claim.given = r.claim.given || err == nil
+	r.close(err)
+	for i, v := range r.votes {
+		if v.state == answered && v.answer.Verdict == Declined {
+			r.claim.owe(i)
+		}
 	}
 }

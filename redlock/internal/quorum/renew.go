@@ -4,8 +4,9 @@ import "github.com/distlock-go/distlock"
 
 // Renew asks all nodes to give the claim the full lifetime of t anew, and calls done
 // once with the outcome: nil if a majority did, an error that matches
-// distlock.ErrLost if a majority has nothing of it, another if neither can be
-// known. It waits for all nodes that may matter, without a time-out of its own.
+// distlock.ErrLost if a majority has nothing of it, when the rest is released, and
+// another if neither can be known, marked by distlock.Refused if no node did or will.
+// It waits for all nodes that may matter, without a time-out of its own.
 //
 // A node without the key, such as one that was restarted empty, gets it again,
 // with the token, once a majority has confirmed that it has had it all along
@@ -19,14 +20,15 @@ func (c *Claim) Renew(t distlock.Terms, done func(error)) {
 		c.after = append(c.after, func() { done(distlock.ErrLost) })
 		return
 	}
+	end := c.set.Clock.Now().Add(validity(t.TTL))
 	if t != c.lock.Terms {
 		l := *c.lock
 		l.Terms = t
 		c.lock = &l
+		c.until = min(c.until, end) // a node may have the shorter lifetime from now on
 	}
-	sent := c.set.Clock.Now()
 	r := c.newRound(Renew, done)
-	r.decide = func() { r.decideRenew(sent) }
+	r.decide = func() { r.decideRenew(end) }
 	for i, ok := range c.set.ready() {
 		if ok {
 			r.ask(i)
@@ -37,7 +39,9 @@ func (c *Claim) Renew(t distlock.Terms, done func(error)) {
 	}
 }
 
-func (r *round) decideRenew(sent distlock.Instant) {
+// decideRenew looks what the answers have come to. A majority is good until end. c.mu
+// is held.
+func (r *round) decideRenew(end distlock.Instant) {
 	c := r.claim
 	n, quorum := len(c.seats), c.set.Quorum
 	kept := r.count(func(a Answer) bool { return a.Verdict == Done })
@@ -45,7 +49,7 @@ func (r *round) decideRenew(sent distlock.Instant) {
 	switch {
 	case kept >= quorum:
 		if now := c.set.Clock.Now(); now < c.until {
-			c.until = max(c.until, sent.Add(validity(c.lock.Terms.TTL)))
+			c.until = max(c.until, end)
 		}
 		r.close(nil)
 		for i := range r.votes {
@@ -53,9 +57,13 @@ func (r *round) decideRenew(sent distlock.Instant) {
 		}
 	case gone > n-quorum:
 		r.close(distlock.ErrLost)
+		c.end() // a minority would keep it for all of its lifetime
 	case kept+r.pending() < quorum && r.in(idle) > 0:
 		r.askIdle()
-	case r.pending()+r.in(idle) == 0:
+	case r.pending()+r.in(idle) > 0:
+	case r.isUntouched():
+		r.close(distlock.Refused(r.said()))
+	default:
 		r.close(r.said())
 	}
 }

@@ -46,7 +46,7 @@ func (r *round) ask(i int) {
 		c.mu.Lock()
 		defer c.unlock()
 		r.votes[i] = vote{answered, a}
-		c.note(r.op, i, a)
+		c.note(r, i, a)
 		if !r.decided {
 			r.decide()
 		}
@@ -77,6 +77,12 @@ func (r *round) count(is func(Answer) bool) (n int) {
 		}
 	}
 	return n
+}
+
+// isUntouched reports whether no node has done or may do what it was asked for, if
+// all have answered.
+func (r *round) isUntouched() bool {
+	return r.count(func(a Answer) bool { return a.Verdict == Done || a.Verdict == Failed }) == 0
 }
 
 // in returns how many are in state s.

@@ -2,10 +2,10 @@ package postgres
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/absent"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -52,7 +52,7 @@ func (b *Backend) Info() distlock.Info {
 // Check checks the pool, the options and the bounds of t, which it rounds up to
 // milliseconds.
 func (b *Backend) Check(t distlock.Terms) (distlock.Terms, error) {
-	if isNil(b.pool) {
+	if absent.Is(b.pool) {
 		return t, distlock.Invalid("pool", "nil", "a pgxpool.Pool")
 	}
 	if err := b.opts.check(); err != nil {
@@ -88,11 +88,4 @@ func (b *Backend) Open(ctx context.Context, t distlock.Terms) (distlock.Session,
 		return nil, err
 	}
 	return newSession(b, conn, pid, t)
-}
-
-// isNil reports whether x, a pool or a transaction, is nil, or a nil pointer in an
-// interface.
-func isNil(x any) bool {
-	v := reflect.ValueOf(x)
-	return x == nil || v.Kind() == reflect.Pointer && v.IsNil()
 }

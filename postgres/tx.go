@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/absent"
 	"github.com/distlock-go/distlock/internal/round"
 	"github.com/jackc/pgx/v5"
 )
@@ -163,7 +164,7 @@ func (l TxLocker) ids(tx pgx.Tx, keys []string) ([]int64, error) {
 
 // checkTx is the error of a transaction that is none.
 func checkTx(tx pgx.Tx) error {
-	if isNil(tx) {
+	if absent.Is(tx) {
 		return distlock.Invalid("transaction", "nil", "one that has begun")
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/absent"
 	"github.com/distlock-go/distlock/internal/redisscript"
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -162,7 +163,7 @@ func (b *Backend) checkClients() error {
 	seen := make(map[any]int)
 	for i, c := range b.clients {
 		name := fmt.Sprintf("node %d", i+1)
-		if v := reflect.ValueOf(c); c == nil || v.Kind() == reflect.Pointer && v.IsNil() {
+		if absent.Is(c) {
 			return distlock.Invalid(name, "nil", "a go-redis client")
 		}
 		switch c.(type) {

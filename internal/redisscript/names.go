@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/round"
 )
 
 // The names of one lock are
@@ -49,7 +50,7 @@ func CounterKept(ttl time.Duration) time.Duration { return max(24*time.Hour, 10*
 
 // Millis rounds up to milliseconds, the server's unit.
 func Millis(d time.Duration) int64 {
-	return int64((d + time.Millisecond - 1) / time.Millisecond)
+	return round.Up(d, time.Millisecond).Milliseconds()
 }
 
 var escaper = strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D")

@@ -14,7 +14,7 @@ import (
 )
 
 // parallel is how many tests run at a time: they mostly wait.
-const parallel = 8
+const parallel = 6
 
 func TestMain(m *testing.M) {
 	if os.Getenv(nodesEnv) != "" {

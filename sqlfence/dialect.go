@@ -1,6 +1,7 @@
 package sqlfence
 
 import (
+	"database/sql"
 	"embed"
 	"fmt"
 	"strconv"
@@ -38,10 +39,13 @@ var traits = [...]struct {
 	quote     string // around an identifier
 	maxIdent  int    // bytes: Postgres cuts longer ones short, others refuse them
 	retryable func(error) bool
+	// advanceBy is the isolation of AdvanceDB: where there is a choice, one that waits
+	// for a writer before it, instead of failing on what that has changed.
+	advanceBy sql.IsolationLevel
 }{
-	Postgres: {"postgres", `"`, 63, retryPostgres},
-	MySQL:    {"mysql", "`", 63, retryMySQL},
-	SQLite:   {"sqlite", `"`, 63, retrySQLite},
+	Postgres: {"postgres", `"`, 63, retryPostgres, sql.LevelReadCommitted},
+	MySQL:    {"mysql", "`", 63, retryMySQL, sql.LevelReadCommitted},
+	SQLite:   {"sqlite", `"`, 63, retrySQLite, sql.LevelDefault},
 }
 
 //go:embed sql

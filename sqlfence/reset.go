@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
+	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/distlock-go/distlock/internal/pause"
 )
 
 // Reset makes the mark of key one of this fence's source, at 0: every token of
@@ -46,7 +49,7 @@ func (f *Fence) ResetAll(ctx context.Context, tx *sql.Tx) (int64, error) {
 const advanceTries = 20
 
 // AdvanceDB is Advance in a transaction of its own, which it commits, and runs
-// again while it loses races, up to 20 times. It is for a take-over of several
+// again while it loses races, up to 20 times, with a pause before each. It is for a take-over of several
 // databases and for services that are handed a token: see httpfence. After an
 // error that is none of the sentinels it is unknown whether the mark was raised;
 // to call it again is safe.
@@ -54,21 +57,24 @@ func (f *Fence) AdvanceDB(ctx context.Context, db *sql.DB, key string, t distloc
 	if db == nil {
 		return f.failed(key, distlock.Invalid("database", "nil", "one that is open"))
 	}
-	var err error
-	for range advanceTries {
-		err = f.advanceOnce(ctx, db, key, t)
-		if !f.dialect.Retryable(err) || ctx.Err() != nil {
+	for n := 1; ; n++ {
+		err := f.advanceOnce(ctx, db, key, t)
+		if !f.dialect.Retryable(err) {
 			return err
 		}
+		// A busy writer must not be faster each time.
+		wait := time.Millisecond << min(n, 6)
+		if n == advanceTries || pause.For(ctx, wait/2+rand.N(wait)) != nil {
+			return fmt.Errorf("%w (%d times)", err, n)
+		}
 	}
-	return fmt.Errorf("%w (%d times)", err, advanceTries)
 }
 
 func (f *Fence) advanceOnce(ctx context.Context, db *sql.DB, key string, t distlock.Token) error {
 	if err := f.valid(key, true); err != nil {
 		return f.failed(key, err) // not even a transaction begun
 	}
-	tx, err := db.BeginTx(ctx, nil)
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: traits[f.dialect].advanceBy})
 	if err != nil {
 		return f.failed(key, err)
 	}

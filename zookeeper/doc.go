@@ -37,15 +37,13 @@
 //
 // A holder knows that it may have lost its lock before the servers can grant
 // it to another. That takes more than an answer. A server that is cut off from
-// its leader goes on answering reads, and passes on that a session is alive
-// only with its answers to the leader's pings. So a probe is a sync, which the
-// leader answers, and its send time counts only once a later one, sent at
-// least a tick after the first one's answer, has been answered too; from then
-// on the session lives for its time-out. This relies on the servers' tickTime
-// being no longer than Options.Tick, and on a leader that has lost its majority
-// stepping down within syncLimit ticks, while its followers give it that time
-// as well: which they do unless they lose their connections to it at once,
-// and it to them not at all.
+// its leader goes on answering reads, a leader that is cut off from its followers
+// goes on answering syncs, and a server passes on that a session is alive only with
+// its answers to the leader's pings. So a probe is a write, of a transaction that
+// changes nothing, which a majority has to take; and its send time counts only once a
+// later one, sent at least a tick after the first one's answer, has been answered too.
+// From then on the session lives for its time-out, whoever leads. This relies on the
+// servers' tickTime being no longer than Options.Tick.
 //
 // When a node is deleted behind the library's back, its holder is told at once,
 // by a watch on it that is set when the lock has been held for a tenth of a
@@ -71,9 +69,9 @@
 // of the time, where it has to be made. One to release. A refused attempt:
 // three, as it stands in the queue and leaves it again. A wait adds three reads to
 // the two round trips of Acquire: two set the watches, on the own node and on the
-// one before it, and one follows when the latter fires. Renewal: one sync per session at every third of
-// the TTL, and four more where that is less than one and a half ticks; besides
-// that the client library sends its own pings. A lock that is held for longer
+// one before it, and one follows when the latter fires. Renewal: one write for each
+// session at every third of the TTL, and four more where that is less than one and a
+// half ticks; besides that the client library sends its own pings. A lock that is held for longer
 // than a tenth of a second costs one read and one watch on the server, and no
 // goroutine.
 //

@@ -6,16 +6,22 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
+	"github.com/go-zookeeper/zk"
 )
 
 // A pulse tells since when the leader is known to have heard of the session.
 //
-// A server passes on to its leader that a session is alive with its answers to
-// the leader's pings, which come twice a tick. One that is cut off from the
-// leader goes on answering reads. So a probe is a sync, which the leader
-// answers, and even that says only that the way to the leader was open: the
-// leader knows of the session's sign of life at the latest when a later probe
-// has come back that was sent a tick after the answer to the first one.
+// A server that is cut off from its leader goes on answering reads, and a leader that
+// is cut off from its followers goes on answering syncs, until it has counted
+// syncLimit ticks, which a slow machine makes longer than the followers' patience. So
+// a probe is a write, which a majority has to take: whoever leads next has heard of
+// it, and gives every session its whole time-out anew.
+//
+// While the leader stays the same even that says only that the way to it was open. A
+// server passes on to its leader that a session is alive with its answers to the
+// leader's pings, which come twice a tick: so the leader knows of the session's sign
+// of life at the latest when a later probe has come back that was sent a tick after
+// the answer to the first one.
 type pulse struct {
 	tick  time.Duration
 	mu    sync.Mutex // guards all below
@@ -73,14 +79,14 @@ func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.
 	return at.Add(min(since-called, 0)), nil
 }
 
-// probe sends one sync. A connection that was there before and brings no answer in
+// probe sends one. A connection that was there before and brings no answer in
 // time is given up; one that was made since may need longer.
 func (s *session) probe(ctx context.Context) error {
 	pctx, cancel := context.WithTimeout(ctx, patience(s.terms))
 	defer cancel()
 	over := s.link.now()
 	sent := now()
-	_, err := call(pctx, s, func() (string, error) { return s.zk.Sync("/") })
+	_, err := call(pctx, s, s.agree)
 	switch {
 	case err == nil:
 		s.pulse.add(beat{sent, now()})
@@ -89,6 +95,12 @@ func (s *session) probe(ctx context.Context) error {
 		return errSilent
 	}
 	return err
+}
+
+// agree has a majority of the servers take a transaction that changes nothing: it has
+// only a condition, and whether that holds, or may be read, does not matter.
+func (s *session) agree() ([]zk.MultiResponse, error) {
+	return s.zk.Multi(&zk.CheckVersionRequest{Path: s.backend.opts.Root, Version: -1})
 }
 
 // keepBeating sends probes besides the core's where those are too far apart:

@@ -16,7 +16,7 @@ import (
 
 // The kinds of requests.
 const (
-	remove, getData, sync9, ping, children, create2, createContainer, hello = 2, 4, 9, 11, 12, 15, 19, -1
+	remove, getData, ping, children, multi, create2, createContainer, hello = 2, 4, 11, 12, 14, 15, 19, -1
 )
 
 // A tap notes the kinds of the requests that leave over its connections, pings and
@@ -54,7 +54,7 @@ func (c *tapped) Write(p []byte) (int, error) {
 	c.tap.mu.Lock()
 	switch kind {
 	case ping:
-	case sync9:
+	case multi:
 		c.tap.probes++
 	default:
 		c.tap.kinds = append(c.tap.kinds, kind)

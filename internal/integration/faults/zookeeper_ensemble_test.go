@@ -117,7 +117,7 @@ func TestZooKeeperEnsembleRestartsAsAWhole(t *testing.T) {
 		l, err := other.Acquire(within(t, 4*bound), "restart")
 		waiter <- outcome{l, err}
 	}()
-	eventually(t, bound, "it waits", func() bool { return len(k.nodes("restart")) == 2 })
+	eventually(t, bound, "it waits", func() bool { return k.queued("restart", 2) })
 	servers.Do(t, e.Kill)
 	down := time.Now()
 	servers.Do(t, e.Start)

@@ -127,6 +127,21 @@ func (k *keeper) nodes(key string) []string {
 	return names
 }
 
+// queued reports whether n clients stand in the queue of key, each for good: a waiter's
+// first place is that of an attempt, which it leaves when it finds itself refused.
+func (k *keeper) queued(key string, n int) bool {
+	k.Helper()
+	nodes, last := k.nodes(key), 0
+	for _, path := range nodes {
+		seq, err := strconv.Atoi(path[len(path)-10:])
+		if err != nil {
+			k.Fatal(err)
+		}
+		last = max(last, seq)
+	}
+	return len(nodes) == n && last >= 2*(n-1)
+}
+
 // figure returns a number from the server's statistics.
 func (k *keeper) figure(name string) int {
 	k.Helper()

@@ -100,7 +100,7 @@ func TestZooKeeperServesProcessesInTheirOrder(t *testing.T) {
 				t.Errorf("waiter %d: %v", i, err)
 			}
 		}()
-		eventually(t, bound, "it stands in the queue", func() bool { return len(k.nodes("order")) == i+2 })
+		eventually(t, bound, "it stands in the queue", func() bool { return k.queued("order", i+2) })
 		eventually(t, bound, "it watches its own node and the one before it", func() bool {
 			n := k.figure("zk_watch_count") - before - 2*(i+1)
 			return n == 0 || n == 1 // the holder's own

@@ -74,7 +74,7 @@ figures: bin/withservers ## measure all of bench, and put it into docs/benchmark
 soak: ## run workers and a nemesis on real servers of all backends, for SOAK (10m) in all
 	go -C $(INTEGRATION) test -race -count 1 -timeout 0 -v ./soak -soak $(SOAK)
 
-# What docs/faults.md holds after its first lines.
+# The tests of "make test" with more rounds. What docs/faults.md holds after its first lines.
 .PHONY: faults
 faults: ## print what each fault does to each backend, with a test behind each cell, and figures
 	@mkdir -p bin

@@ -93,7 +93,11 @@ func (f *Fence) Advance(key string, t Token) error {
 // error. An error or a panic of write leaves the mark raised. Write must not
 // use the same key of the same Fence again.
 func (f *Fence) Do(key string, t Token, write func() error) error {
-	if err := cmp.Or(CheckKey(key), CheckToken(t)); err != nil {
+	err := cmp.Or(CheckKey(key), CheckToken(t))
+	if err == nil && write == nil {
+		err = Invalid("write", "nil", "a function")
+	}
+	if err != nil {
 		return fmt.Errorf("distlock: fence %q: %w", key, err)
 	}
 	m := f.mark(key)

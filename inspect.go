@@ -64,7 +64,7 @@ func CheckPresent(present, t Token) error {
 
 // Inspect asks the lock service who has key. It takes no part in the lock, and
 // what it returns can be old when it arrives: it is for people and their tools,
-// and no ground to write on. The error matches
+// and no ground to write on. It takes 10 s at most. The error matches
 //   - ErrForeign: the service has something under the key that is none of this
 //     library's grants;
 //   - ErrInvalid: the key is out of bounds;
@@ -83,7 +83,9 @@ func (c *Client) inspect(ctx context.Context, key string) (LockInfo, error) {
 	if err != nil {
 		return LockInfo{}, err
 	}
-	info, err := i.Inspect(ctx, key)
+	b := within(ctx, openBound)
+	defer b.cancel()
+	info, err := i.Inspect(b, key)
 	return info, outside(ctx, err)
 }
 

@@ -124,13 +124,13 @@ func newSettings(b Backend, opts []Option) (settings, error) {
 
 // Ping asks the server whether this client can work with it: reachable, of a
 // version the backend supports, with the rights it needs. It takes no lock.
-// Call it at start-up to learn early what the first Acquire would tell. Close
-// cuts it short.
+// Call it at start-up to learn early what the first Acquire would tell. It takes 10 s
+// at most, and Close cuts it short.
 func (c *Client) Ping(ctx context.Context) error {
 	if c.isClosing() {
 		return c.fail("ping", "", ErrClosed)
 	}
-	pctx, cancel := context.WithCancel(ctx)
+	pctx, cancel := context.WithTimeout(ctx, openBound)
 	defer cancel()
 	go func() { // ends with the call
 		select {

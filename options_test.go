@@ -214,6 +214,30 @@ func TestPing(t *testing.T) {
 	}
 }
 
+// A service that does not answer is told by calls that were given no time of their own.
+func TestCallsWithoutALeaseAreBounded(t *testing.T) {
+	for op, call := range map[memory.Op]func(context.Context, *distlock.Client) error{
+		memory.Ping: func(ctx context.Context, c *distlock.Client) error { return c.Ping(ctx) },
+		memory.Inspect: func(ctx context.Context, c *distlock.Client) error {
+			_, err := c.Inspect(ctx, "k")
+			return err
+		},
+	} {
+		bubbleIn(t, string(op), func(t *testing.T) {
+			b := memory.New()
+			b.SetHooks(memory.Hooks{Before: on(op, hang)})
+			c := newClient(t, b)
+			start := time.Now()
+			err := call(t.Context(), c)
+			isNot(t, string(op), err, nil)
+			isNot(t, string(op), err, context.DeadlineExceeded) // that is the caller's
+			if took := time.Since(start); took != distlock.OpenBound {
+				t.Errorf("it took %v, want %v", took, distlock.OpenBound)
+			}
+		})
+	}
+}
+
 func TestCloseCutsPingShort(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := memory.New()

@@ -195,7 +195,7 @@ func LogTrace(log *slog.Logger) *Trace {
 		},
 		Lost: func(i LostInfo) {
 			log.Log(ctx, warn, "lock lost", "backend", i.Backend, "key", i.Key,
-				"token", uint64(i.Token), "held", i.Held, "err", i.Err)
+				"token", uint64(i.Token), "held", i.Held, "cause", i.Cause.String(), "err", i.Err)
 		},
 		Released: func(ctx context.Context, i ReleaseInfo) {
 			if i.Err == nil {

@@ -170,7 +170,7 @@ func TestLogTrace(t *testing.T) {
 			`level=DEBUG msg="lock acquired" backend=memory key=k token=2 took=0s attempts=1`,
 			`level=WARN msg="lock renewal failed" backend=memory key=k left=19.698s err="connection reset"`,
 			`level=WARN msg="lock renewal failed" backend=memory key=k left=18.698s err="lease lost"`,
-			`level=WARN msg="lock lost" backend=memory key=k token=2 held=11s err="distlock: hold \"k\" (memory): lease lost"`,
+			`level=WARN msg="lock lost" backend=memory key=k token=2 held=11s cause=gone err="distlock: hold \"k\" (memory): lease lost"`,
 			`level=WARN msg="lock attempt failed" backend=memory key=k attempt=`,
 			`level=DEBUG msg="lock acquired" backend=memory key=k token=4`,
 			`level=WARN msg="lock broken by force" backend=memory key=k token=4 delay=0s`,

@@ -113,7 +113,7 @@ func (f *Fence) Txn(ctx context.Context, key string, t distlock.Token, ops api.K
 // Reset makes the mark of key one of this fence's source, at 0: every token of this
 // source passes, and those of the source before are errors from now on. It repairs a
 // damaged mark too. Where others change the mark at the same time it takes it from
-// another source, and leaves one of its own that has come meanwhile.
+// another source, and leaves one that another Reset has brought.
 //
 // It is an operator's tool, for a move to another lock service, or after the present one
 // was restored from a backup and hands out smaller tokens again. In the second case

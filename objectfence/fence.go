@@ -89,7 +89,7 @@ func (f *Fence) Read(ctx context.Context, name string) ([]byte, error) {
 // of this source passes, and those of the source before are errors from now on. The
 // content stays. An object that has no mark gets one, before its content; one that
 // does not exist is created. Where others write at the same time Reset takes the mark
-// from another source, and leaves one of its own that has come meanwhile.
+// from another source, and leaves one that another Reset has brought.
 //
 // It is an operator's tool: to bring an object under the fence, for a move to
 // another lock service, or after the present one was restored from a backup and

@@ -15,6 +15,7 @@ type reset struct {
 	id    string // the same in all attempts
 
 	tried  bool
+	first  mark   // that was read first; the zero mark if there was none
 	before object // that the last attempt was to replace
 }
 
@@ -27,13 +28,22 @@ func (r *reset) try(ctx context.Context) (done bool, err error) {
 	}
 	if r.tried && marked && o.tag != r.before.tag {
 		switch {
-		case slices.Contains(o.mark.ids, r.id), o.mark.source == r.fence.source:
-			return true, nil // its own put, whatever the answer was; or a newer mark, not to be lowered
+		case slices.Contains(o.mark.ids, r.id), r.isDone(o.mark):
+			return true, nil // its own put, whatever the answer was; or a newer one, not to be undone
 		case !r.before.mark.excludes(r.id, o.mark):
 			return false, errForgotten
 		}
 	}
+	if !r.tried && marked {
+		r.first = o.mark
+	}
 	r.before, r.tried = o, true
 	err = r.fence.store.Put(ctx, r.name, o.mark.after(r.fence.source, 0, r.id).body(o.content), o.tag)
 	return err == nil, err
+}
+
+// isDone reports whether m is what another Reset to this source has brought, or a holder
+// after that. A mark that holders have only raised goes on being in the way.
+func (r *reset) isDone(m mark) bool {
+	return m.source == r.fence.source && (r.first.source != r.fence.source || m.token < r.first.token)
 }

@@ -40,7 +40,7 @@
 //
 // One round trip to acquire and one to release, with the wake-up in it; n
 // leases are renewed in pipelines of up to 500. Calls of one client that come
-// at the same time share a pipeline. On a Cluster each call goes by itself, and the
+// at the same time share a pipeline, or two. On a Cluster each call goes by itself, and the
 // wake-up of a release is passed on to all nodes. Acquire and release are scripts, for
 // Redis 7.0 and later; that of a release uses DELEX (Redis 8.4) or DELIFEQ (Valkey 9)
 // where there is one. Renewal is SET IFEQ (Redis 8.4, Valkey 8.1), before them a script.

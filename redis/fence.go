@@ -123,7 +123,7 @@ func (f *Fence) Advance(ctx context.Context, key string, t distlock.Token) error
 // Reset makes the mark of key one of this fence's source that every token of it
 // passes; those of the source before are errors from now on. It repairs a damaged
 // mark too. Where others change the mark at the same time it takes it from another
-// source, and leaves one of its own that has come meanwhile. It is an operator's
+// source, and leaves one that another Reset has brought. It is an operator's
 // tool, for a move to another lock service, or after the present one was restored
 // and hands out smaller tokens again. In the second case nothing but you can tell
 // the old holders' tokens from the new ones, so end all holders first, or give the
@@ -147,13 +147,14 @@ const resetTries = 100
 // undoes no later mark. It reads by the script too: GET may be sent to a replica.
 func (f *Fence) reset(ctx context.Context, name, text string) error {
 	var args []any // none yet: only read
+	var r fencemark.Resetting
 	for range resetTries {
 		now, err := f.run(ctx, redisscript.Reset, []string{name}, args...)
 		if err != nil || now == int64(1) {
 			return err
 		}
 		there, is := now.(string)
-		if len(args) > 0 && is && fencemark.Of(there, f.source) {
+		if r.IsDone(there, f.source) {
 			return nil
 		}
 		args = []any{text}

@@ -39,8 +39,8 @@ var traits = [...]struct {
 	quote     string // around an identifier
 	maxIdent  int    // bytes: Postgres cuts longer ones short, others refuse them
 	retryable func(error) bool
-	// advanceBy is the isolation of AdvanceDB: where there is a choice, one that waits
-	// for a writer before it, instead of failing on what that has changed.
+	// advanceBy is the isolation of AdvanceDB after a lost race: where there is a choice,
+	// one that waits for a writer before it, instead of failing on what that has changed.
 	advanceBy sql.IsolationLevel
 }{
 	Postgres: {"postgres", `"`, 63, retryPostgres, sql.LevelReadCommitted},

@@ -58,23 +58,32 @@ func (f *Fence) AdvanceDB(ctx context.Context, db *sql.DB, key string, t distloc
 		return f.failed(key, distlock.Invalid("database", "nil", "one that is open"))
 	}
 	for n := 1; ; n++ {
-		err := f.advanceOnce(ctx, db, key, t)
+		err := f.advanceOnce(ctx, db, key, t, n)
 		if !f.dialect.Retryable(err) {
 			return err
 		}
 		// A busy writer must not be faster each time.
 		wait := time.Millisecond << min(n, 6)
-		if n == advanceTries || pause.For(ctx, wait/2+rand.N(wait)) != nil {
+		if n == advanceTries {
 			return fmt.Errorf("%w (%d times)", err, n)
+		}
+		if ended := pause.For(ctx, wait/2+rand.N(wait)); ended != nil {
+			return fmt.Errorf("%w (%d times): %w", err, n, ended)
 		}
 	}
 }
 
-func (f *Fence) advanceOnce(ctx context.Context, db *sql.DB, key string, t distlock.Token) error {
+// advanceOnce is the n-th transaction of AdvanceDB. The first is as the database has
+// them; those after a lost race do not lose another to a writer that they can wait for.
+func (f *Fence) advanceOnce(ctx context.Context, db *sql.DB, key string, t distlock.Token, n int) error {
 	if err := f.valid(key, true); err != nil {
 		return f.failed(key, err) // not even a transaction begun
 	}
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{Isolation: traits[f.dialect].advanceBy})
+	var opts sql.TxOptions
+	if n > 1 {
+		opts.Isolation = traits[f.dialect].advanceBy
+	}
+	tx, err := db.BeginTx(ctx, &opts)
 	if err != nil {
 		return f.failed(key, err)
 	}

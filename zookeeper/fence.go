@@ -62,7 +62,8 @@ type FenceOptions struct {
 // A Fence costs one round trip for each transaction, as long as it remembers the
 // mark's version, which it does of the last 4096 keys or so that it has advanced; else
 // three, and four where the transaction is the one that raises the mark. Advance is two
-// (a sync and a read), and one write where it raises the mark.
+// (a write that changes nothing, and a read behind it), and one write where it raises
+// the mark.
 //
 // All methods are safe for concurrent use.
 type Fence struct {
@@ -117,7 +118,7 @@ func (f *Fence) Multi(ctx context.Context, key string, t distlock.Token, ops ...
 // Reset makes the mark of key one of this fence's source, at 0: every token of this
 // source passes, and those of the source before are errors from now on. It repairs a
 // damaged mark too. Where others change the mark at the same time it takes it from
-// another source, and leaves one of its own that has come meanwhile.
+// another source, and leaves one that another Reset has brought.
 //
 // It is an operator's tool, for a move to another lock service, or after the present one
 // was restored from a backup and hands out smaller tokens again. In the second case

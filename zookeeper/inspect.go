@@ -58,10 +58,9 @@ type head struct {
 	waiters int // how many nodes are behind it
 }
 
-// head reads the queue below parent. The sync is for servers whose sessions are local
-// at first: those are opened without the others.
+// head reads the queue below parent, as the majority has it.
 func (s *session) head(ctx context.Context, parent string) (head, error) {
-	if _, err := retry(ctx, s, func() (string, error) { return s.zk.Sync("/") }); err != nil {
+	if _, err := retry(ctx, s, func() (struct{}, error) { return struct{}{}, agree(s.zk, parent) }); err != nil {
 		return head{}, err
 	}
 	for {

@@ -17,15 +17,15 @@ type marks struct {
 
 func (m *marks) path(key string) string { return m.root + "/" + escape(key) }
 
-// Read syncs first: without it a server that is behind would have a mark refuse
-// tokens that a Reset has let in, or let those in that it refuses.
+// Read has the servers agree first: without it a server that is behind would have a mark
+// refuse tokens that a Reset has let in, or let those in that it refuses.
 func (m *marks) Read(ctx context.Context, key string) (text string, version int64, err error) {
 	type node struct {
 		data []byte
 		stat *zk.Stat
 	}
 	n, err := send(ctx, func() (n node, err error) {
-		if _, err = m.conn.Sync(m.path(key)); err == nil {
+		if err = agree(m.conn, m.path(key)); err == nil {
 			n.data, n.stat, err = m.conn.Get(m.path(key))
 		}
 		return n, err

@@ -84,10 +84,10 @@ func (s *session) create(n *node, b *birth) {
 
 // find returns the path and the czxid of the node that a lost reply has left to the
 // owner, or "". It is on another connection than the request, which the servers
-// carry out before or never. The sync is for one that another member of the ensemble
-// has carried out. A node of an earlier session does not count: it is about to go.
+// carry out before or never. That they agree first is for one that another member of the
+// ensemble has carried out. A node of an earlier session does not count: it is about to go.
 func (s *session) find(r request) (path string, czxid int64, err error) {
-	if _, err := s.zk.Sync(r.parent); err != nil {
+	if err := agree(s.zk, r.parent); err != nil {
 		return "", 0, err
 	}
 	names, _, err := s.zk.Children(r.parent)

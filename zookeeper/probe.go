@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/go-zookeeper/zk"
 )
 
 // A pulse tells since when the leader is known to have heard of the session.
@@ -14,8 +13,8 @@ import (
 // A server that is cut off from its leader goes on answering reads, and a leader that
 // is cut off from its followers goes on answering syncs, until it has counted
 // syncLimit ticks, which a slow machine makes longer than the followers' patience. So
-// a probe is a write, which a majority has to take: whoever leads next has heard of
-// it, and gives every session its whole time-out anew.
+// a probe is a write, which a majority has to take (see agree): whoever leads next has
+// heard of it, and gives every session its whole time-out anew.
 //
 // While the leader stays the same even that says only that the way to it was open. A
 // server passes on to its leader that a session is alive with its answers to the
@@ -86,7 +85,7 @@ func (s *session) probe(ctx context.Context) error {
 	defer cancel()
 	over := s.link.now()
 	sent := now()
-	_, err := call(pctx, s, s.agree)
+	_, err := call(pctx, s, func() (struct{}, error) { return struct{}{}, agree(s.zk, s.backend.opts.Root) })
 	switch {
 	case err == nil:
 		s.pulse.add(beat{sent, now()})
@@ -95,12 +94,6 @@ func (s *session) probe(ctx context.Context) error {
 		return errSilent
 	}
 	return err
-}
-
-// agree has a majority of the servers take a transaction that changes nothing: it has
-// only a condition, and whether that holds, or may be read, does not matter.
-func (s *session) agree() ([]zk.MultiResponse, error) {
-	return s.zk.Multi(&zk.CheckVersionRequest{Path: s.backend.opts.Root, Version: -1})
 }
 
 // keepBeating sends probes besides the core's where those are too far apart:

@@ -16,7 +16,7 @@ import (
 
 // The kinds of requests.
 const (
-	remove, getData, ping, children, multi, create2, createContainer, hello = 2, 4, 11, 12, 14, 15, 19, -1
+	remove, getData, ping, children, check, multi, create2, createContainer, hello = 2, 4, 11, 12, 13, 14, 15, 19, -1
 )
 
 // A tap notes the kinds of the requests that leave over its connections, pings and
@@ -55,7 +55,11 @@ func (c *tapped) Write(p []byte) (int, error) {
 	switch kind {
 	case ping:
 	case multi:
-		c.tap.probes++
+		if binary.BigEndian.Uint32(p[12:]) == check { // its first operation
+			c.tap.probes++
+			break
+		}
+		c.tap.kinds = append(c.tap.kinds, kind)
 	default:
 		c.tap.kinds = append(c.tap.kinds, kind)
 	}

@@ -90,8 +90,12 @@ func (g *guard) rest() {
 			g.kill()
 		}
 	}
-	for end := time.Now().Add(killTime); g.child.isThere() && time.Now().Before(end); {
-		<-look.C
+	// What is killed can take its time to go, as in a file system that hangs. As long as
+	// the lock is renewed, it is kept.
+	for end := time.Now().Add(killTime); g.child.isThere(); <-look.C {
+		if g.lease.Err() != nil && time.Now().After(end) {
+			return
+		}
 	}
 }
 

@@ -82,6 +82,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 )
 
 // What distlock itself exits with.
@@ -107,6 +108,10 @@ func run(args []string) int {
 		if do, ok := verbs[args[0]]; ok {
 			return do(args[1:])
 		}
+	}
+	if len(args) == 1 && slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+		fmt.Print(usage)
+		return 0
 	}
 	fmt.Fprint(os.Stderr, usage)
 	complain("the first word must be run, inspect or break")

@@ -85,6 +85,7 @@ func TestExitStatus(t *testing.T) {
 		"service is down": {"run -backend redis -addr " + nowhere + " k -- echo ran", exitService, "connection refused"},
 		"help":            {"run -help", 0, "HOST:PORT"},
 		"nothing":         {"", exitUsage, "usage"},
+		"help alone":      {"-h", 0, ""},
 		"no command":      {"run -backend memory k --", exitUsage, "KEY -- COMMAND"},
 		"no dashes":       {"run -backend memory k echo x", exitUsage, "KEY -- COMMAND"},
 		"no backend":      {"run k -- true", exitUsage, "memory, redis"},

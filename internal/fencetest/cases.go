@@ -219,9 +219,17 @@ func lateReset(ctx context.Context, b bench) error {
 	overtaken = ours.LateReset(ctx, b.key, func() {
 		during = is("the source before", theirs.Write(ctx, b.key, 101, "theirs"), nil)
 	})
-	return errors.Join(err, during, is("Reset", overtaken, nil),
+	err = errors.Join(err, during, is("Reset", overtaken, nil),
 		is("the source before", theirs.Write(ctx, b.key, 102, "late"), distlock.ErrSource),
 		is("after Reset", ours.Advance(ctx, b.key, 1), nil))
+
+	b.key += "-raised" // a service that was restored, and a holder from before
+	err = errors.Join(err, is("before the Reset", ours.Advance(ctx, b.key, 1000), nil))
+	overtaken = ours.LateReset(ctx, b.key, func() {
+		during = is("an old holder", ours.Advance(ctx, b.key, 1001), nil)
+	})
+	return errors.Join(err, during, is("Reset of its own source", overtaken, nil),
+		is("the restored service's first token", ours.Advance(ctx, b.key, 1), nil))
 }
 
 func damage(ctx context.Context, b bench) error {

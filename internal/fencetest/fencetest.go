@@ -82,7 +82,7 @@ var cases = []rule{
 	{"ended-context", "with a context that has ended nothing is written", endedContext},
 	{"sources", "a token of another source is ErrSource, is compared with nothing and changes nothing", sources},
 	{"reset", "Reset lets every token of its source in, and none of another, and keeps the content", reset},
-	{"late-reset", "a Reset that arrives late takes the mark from another source, and leaves one of its own that came meanwhile", lateReset},
+	{"late-reset", "a Reset that arrives late takes the mark from another source or an old holder, and leaves one that another Reset has brought", lateReset},
 	{"damage", "a mark that nobody wrote lets no token pass, and Reset repairs it", damage},
 	{"message", "an error names the key", message},
 }

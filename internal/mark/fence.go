@@ -78,19 +78,18 @@ func (f *Fence) Write(ctx context.Context, key string, t distlock.Token, write f
 }
 
 // Reset makes the mark of key one of this fence's source, at 0. It too replaces what
-// it has read and nothing else, so that one that arrives late undoes no later mark: if
-// the mark was changed meanwhile and is of this source by now, it stays as it is.
+// it has read and nothing else, so that one that arrives late undoes no later mark: one
+// that another Reset has brought meanwhile stays as it is.
 func (f *Fence) Reset(ctx context.Context, key string) error {
 	const smallest = 1 // Reset has no token, and this one is valid
-	moved := false
+	var r Resetting
 	return f.do(ctx, key, smallest, func() error {
 		text, version, err := f.store.Read(ctx, key)
-		if err != nil || moved && Of(text, f.source) {
+		if err != nil || r.IsDone(text, f.source) {
 			return err
 		}
 		f.recent.forget(key)
 		_, err = f.store.Swap(ctx, key, mark{source: f.source}.text(), version)
-		moved = errors.Is(err, ErrMoved)
 		return f.outcome(err)
 	})
 }

@@ -39,10 +39,26 @@ func parse(text string) (mark, error) {
 	return m, nil
 }
 
-// Of reports whether text is a mark of source.
-func Of(text, source string) bool {
+// Resetting is one call of a Reset, which reads the mark before each of its attempts.
+type Resetting struct {
+	begun bool
+	first mark // that it read first; the zero mark if that was none, or damaged
+}
+
+// IsDone reports whether the mark that was read now, after an attempt that came too
+// late, is what another Reset to source has brought, or a holder after that: then this
+// one has nothing left to do, and must not undo it. A mark that holders have only raised
+// goes on being in the way.
+func (r *Resetting) IsDone(text, source string) bool {
 	m, err := parse(text)
-	return err == nil && m.source == source
+	if !r.begun {
+		r.begun = true
+		if err == nil {
+			r.first = m
+		}
+		return false
+	}
+	return err == nil && m.source == source && (r.first.source != source || m.token < r.first.token)
 }
 
 func damaged(text string) error {

@@ -56,9 +56,10 @@ func Exec(ctx context.Context, c Client, cmds []Command) {
 // not wait for it.
 const Bound = 10 * time.Second
 
-// Bounded is c with Bound on its reads, where the user's has no time-out or a longer
-// one: go-redis ends no read with its context, and one on a dead connection would keep
-// its goroutine and its connection for ever. Such a copy has no hooks.
+// Bounded is c with Bound on its reads and writes, where the user's has no time-out on
+// reads or a longer one: go-redis ends no read with its context, and one on a dead
+// connection would keep its goroutine and its connection for ever. Such a copy has no
+// hooks.
 func Bounded(c *goredis.Client) *goredis.Client {
 	if own := c.Options().ReadTimeout; own > 0 && own <= Bound {
 		return c

@@ -4,8 +4,12 @@
 -- ARGV[1]  the new mark; left out: nothing is put
 -- ARGV[2]  the mark that is there, as far as the caller knows; left out: none
 --
--- Reply: 1 if the new mark is there now; else the mark that is there instead, or 0 if there is none.
-local mark = redis.call('GET', KEYS[1])
+-- Reply: 1 if the new mark is there now; else the mark that is there instead, WRONGTYPE where it is no string,
+--        or 0 if there is none.
+local mark = redis.pcall('GET', KEYS[1])
+if type(mark) == 'table' then
+	mark = 'WRONGTYPE' -- as no mark is, so that the next call can name it
+end
 if not ARGV[1] or mark ~= (ARGV[2] or false) then
 	return mark or 0
 end

@@ -139,6 +139,9 @@ func run(ctx context.Context, p plan, only string, f files, out io.Writer) error
 		got, err := s.run(ctx, p.at(os.Getenv(s.env)))
 		if err != nil {
 			err = fmt.Errorf("%s: %w", s.name, err)
+			if ctx.Err() != nil {
+				return err
+			}
 			invalid = append(invalid, err)
 			r.about = append(r.about, fmt.Sprintf("Left out, as the run was not valid: %v", err))
 			continue // the others are worth their time

@@ -108,11 +108,9 @@ type dying struct {
 	dead *atomic.Bool
 }
 
-const opMulti = 14
-
 func (d dying) Write(p []byte) (int, error) {
 	n, err := d.Conn.Write(p)
-	if len(p) > 12 && binary.BigEndian.Uint32(p[8:]) == opMulti {
+	if len(p) > 16 && binary.BigEndian.Uint32(p[8:]) == multi && binary.BigEndian.Uint32(p[12:]) != check { // a probe
 		d.dead.Store(true)
 	}
 	return n, err

@@ -58,7 +58,7 @@ func TestRestartedServer(t *testing.T) {
 			}
 			if c.holds == kept {
 				throughout(t, 2*time.Second, "only the holder has it", func() bool { return len(w.result) == 0 || !old.Valid() })
-				_ = old.Release(t.Context()) // without an answer it has to be gone by itself
+				release(t, old)
 			}
 			next := w.take(t, 4*bound)
 			return handedOver(t, s, f, c, old, next)
@@ -76,7 +76,7 @@ func TestServerThatLostItsData(t *testing.T) {
 			locks := s.locks(t, f.addrs(), s.lifeTTL())
 			old := insist(t, locks, keyOf(t))
 			for range 40 { // more than a server writes by itself when it is new
-				_ = old.Release(t.Context()) // without an answer it has to be gone by itself
+				release(t, old)
 				old = insist(t, locks, keyOf(t))
 			}
 			f.each(t, (*servers.Server).StartEmpty)

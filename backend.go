@@ -120,10 +120,10 @@ type Renewer interface {
 	// has it, and returns one result a hold, in order: nil, an error that
 	// matches ErrLost (definitely not the owner's any more), or another error
 	// (not known to be extended; certainly not, if marked by Refused). It never
-	// brings back a hold that is gone. The lifetime is that of the hold's Terms, which need not be those it was
-	// granted by: a key that is to stay taken for a while without its holder
-	// is renewed for just that long, which may be less than it has left. What
-	// the service cannot keep to the instant is rounded up.
+	// brings back a hold that is gone. The lifetime is that of the hold's Terms,
+	// which need not be those it was granted by: a key that is to stay taken for a
+	// while without its holder is renewed for just that long, which may be less
+	// than it has left. What the service cannot keep to the instant is rounded up.
 	Renew(ctx context.Context, holds []Hold) []error
 }
 

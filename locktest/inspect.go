@@ -37,13 +37,16 @@ var inspectCases = []testCase{
 		rule: "Checking a sequencer neither takes a key nor leaves anything of it, and ends with its ctx.",
 	},
 	{
-		name: "sequencer-until-min-hold", run: sequencerUntilMinHold, only: fencedInspector,
+		name: "sequencer-until-min-hold", run: sequencerUntilMinHold, only: fencedRenewer,
 		rule: "The sequencer of a grant that was released WithMinHold is current while the key stays taken, and then stale.",
 	},
 }
 
 // fencedInspector is the kind of backend that Break and sequencers are for.
 const fencedInspector = "Inspector with tokens"
+
+// fencedRenewer is one whose grants can outlive their release.
+const fencedRenewer = "Inspector with tokens of a Renewer"
 
 // inspect looks at key through c.
 func (r *row) inspect(c *distlock.Client, key string) distlock.LockInfo {

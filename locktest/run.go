@@ -73,6 +73,7 @@ func (h *Harness) kinds(t *testing.T) []string {
 
 		"Inspector":     inspects,
 		fencedInspector: inspects && r.fenced(),
+		fencedRenewer:   inspects && r.fenced() && !b.Info().SessionPerTerms,
 	} {
 		if is {
 			kinds = append(kinds, kind)

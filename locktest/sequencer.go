@@ -54,9 +54,6 @@ func sequencersTakeNoPart(r *row) {
 }
 
 func sequencerUntilMinHold(r *row) {
-	if r.info.SessionPerTerms {
-		return // there is none: see min-hold
-	}
 	a, b := r.lasting(), r.lasting()
 	before, window := time.Now(), r.terms(r.h.TTL).TTL
 	l := r.try(a, r.key, distlock.WithMinHold(window))

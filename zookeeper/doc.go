@@ -79,8 +79,9 @@
 // once a minute. A session costs the client about 1.6 MiB of address space for
 // the library's buffers, of which it touches little.
 //
-// Client.Inspect, CheckSequencer and Break open a session and close it, besides three reads
-// and, to break, a write: some ten milliseconds on a good day. With a lock-delay Break
+// Client.Inspect, CheckSequencer and Break open a session and close it, besides two reads
+// behind a write that changes nothing and, to break, another: some ten milliseconds on a
+// good day. With a lock-delay Break
 // takes a tick more. What a Break leaves for it is a node with an owner of zeros.
 //
 // # What the user needs

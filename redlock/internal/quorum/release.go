@@ -9,12 +9,12 @@ import (
 // Release deletes the claim on all nodes, and calls done once with the outcome:
 // nil if it was there and is not on so many that others can have the key, an
 // error that matches distlock.ErrLost if a majority had nothing of it, whoever
-// answers first, another
-// if too few have answered, marked by distlock.Refused if nothing was deleted and
-// nothing will be unless the caller asks again. A node with a request under way that may yet give it
-// the key is asked like the others, since it mostly sees both in their order;
-// if that request turns out to be granted later, it is released again. What was
-// not answered is tried again behind, until it is or the grant has expired there.
+// answers first, another if too few have answered, marked by distlock.Refused if
+// nothing was deleted and nothing will be unless the caller asks again. A node with a
+// request under way that may yet give it the key is asked like the others, since it
+// mostly sees both in their order; if that request turns out to be granted later, it
+// is released again. What was not answered is tried again behind, until it is or the
+// grant has expired there.
 //
 // Of a claim that was not seen, one node that had something of it is enough
 // for nil.

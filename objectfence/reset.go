@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/distlock-go/distlock"
+	shared "github.com/distlock-go/distlock/internal/mark"
 )
 
 // A reset is one call of Reset, over all its attempts.
@@ -28,7 +29,8 @@ func (r *reset) try(ctx context.Context) (done bool, err error) {
 	}
 	if r.tried && marked && o.tag != r.before.tag {
 		switch {
-		case slices.Contains(o.mark.ids, r.id), r.isDone(o.mark):
+		case slices.Contains(o.mark.ids, r.id),
+			shared.Overtaken(r.fence.source, r.first.source, r.first.token, o.mark.source, o.mark.token):
 			return true, nil // its own put, whatever the answer was; or a newer one, not to be undone
 		case !r.before.mark.excludes(r.id, o.mark):
 			return false, errForgotten
@@ -40,10 +42,4 @@ func (r *reset) try(ctx context.Context) (done bool, err error) {
 	r.before, r.tried = o, true
 	err = r.fence.store.Put(ctx, r.name, o.mark.after(r.fence.source, 0, r.id).body(o.content), o.tag)
 	return err == nil, err
-}
-
-// isDone reports whether m is what another Reset to this source has brought, or a holder
-// after that. A mark that holders have only raised goes on being in the way.
-func (r *reset) isDone(m mark) bool {
-	return m.source == r.fence.source && (r.first.source != r.fence.source || m.token < r.first.token)
 }

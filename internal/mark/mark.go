@@ -46,9 +46,7 @@ type Resetting struct {
 }
 
 // IsDone reports whether the mark that was read now, after an attempt that came too
-// late, is what another Reset to source has brought, or a holder after that: then this
-// one has nothing left to do, and must not undo it. A mark that holders have only raised
-// goes on being in the way.
+// late, is that of another Reset: see Overtaken.
 func (r *Resetting) IsDone(text, source string) bool {
 	m, err := parse(text)
 	if !r.begun {
@@ -58,7 +56,15 @@ func (r *Resetting) IsDone(text, source string) bool {
 		}
 		return false
 	}
-	return err == nil && m.source == source && (r.first.source != source || m.token < r.first.token)
+	return err == nil && Overtaken(source, r.first.source, r.first.token, m.source, m.token)
+}
+
+// Overtaken reports whether a Reset to source that has read one mark first and another
+// now finds what another Reset has brought, or a holder after that: then it has nothing
+// left to do, and must not undo it. A mark that holders have only raised goes on being in
+// the way.
+func Overtaken(source, firstOf string, first distlock.Token, nowOf string, now distlock.Token) bool {
+	return nowOf == source && (firstOf != source || now < first)
 }
 
 func damaged(text string) error {

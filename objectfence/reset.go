@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/distlock-go/distlock"
-	shared "github.com/distlock-go/distlock/internal/mark"
+	fencemark "github.com/distlock-go/distlock/internal/mark"
 )
 
 // A reset is one call of Reset, over all its attempts.
@@ -30,7 +30,7 @@ func (r *reset) try(ctx context.Context) (done bool, err error) {
 	if r.tried && marked && o.tag != r.before.tag {
 		switch {
 		case slices.Contains(o.mark.ids, r.id),
-			shared.Overtaken(r.fence.source, r.first.source, r.first.token, o.mark.source, o.mark.token):
+			fencemark.Overtaken(r.fence.source, r.first.source, r.first.token, o.mark.source, o.mark.token):
 			return true, nil // its own put, whatever the answer was; or a newer one, not to be undone
 		case !r.before.mark.excludes(r.id, o.mark):
 			return false, errForgotten

@@ -21,13 +21,18 @@ help: ## list the targets
 test: bin/withservers ## start real servers, run all tests with -race; none is skipped
 	@$(WITHSERVERS) -- $(MAKE) --no-print-directory run-tests
 
+# The fault tests that "make test" runs: those that strike one service and measure nothing.
+# "make faults" runs all, with more rounds.
+FAULTS := ^Test(CancellationsAtTheHandOverLeaveNothing|CancelledAcquiresBlockNobody|ClockSetForwardIsFencedOff|DeadPortIsToldAtOnce|DocumentedReport|EtcdFailedTriesLeaveNothing|EtcdHeldLeasesShareAll|ForeignValueIsHeldAndLeftAlone|ForgottenScriptsAreSentAgain|GoroutinesEndOnceTheServerAnswersAgain|HungServerHoldsNobodyUp|LoadingServerIsTold|LostReplyOfAReleaseIsFoundOut|LostReplyOfARenewalLosesNothing|MatrixIsWhole|OutageLeavesNoConnections|ReadOnlyReplicaIsTold|RedlockClockOfOneNodeSteps|RedlockEmptyNodeIsRepaired|RedlockLateGrantsAreUndone|RedlockLostMajorityIsNotRepaired|RedlockStoppedBeforeValidityIsMeasured|ReleaseWithACancelledContextReleases|ServerWithoutFsyncIsRefused|ServersOwnRefusalIsTold|SlowServerWorks|StandbyIsRefused|TenThousandLeasesAreRenewedTogether|WaiterOutlivesLostWakeUps|WaiterWithoutTheRightToListenGetsTheLock|WrongPasswordIsTold|ZooKeeperFailedTriesLeaveNothing|ZooKeeperHeldLeasesAddNothing|ZooKeeperHolderIsToldOfADeletion|ZooKeeperServerThatGrantsLessIsRefused|ZooKeeperServesProcessesInTheirOrder)$$
+
 # What "make test" runs with servers. Two packages at a time, as they share two cores
 # with the servers; one where tests start, pause and kill servers of their own.
 .PHONY: run-tests
 run-tests:
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
 	go test -race -p 2 ./...
-	go -C $(INTEGRATION) test -race -p 1 -timeout 25m ./...
+	go -C $(INTEGRATION) test -race -p 1 -timeout 20m $$(go -C $(INTEGRATION) list ./... | grep -v /faults$$)
+	go -C $(INTEGRATION) test -race -timeout 20m -run '$(FAULTS)' ./faults
 
 .PHONY: unit
 unit: ## run the tests that need no server
@@ -74,7 +79,7 @@ figures: bin/withservers ## measure all of bench, and put it into docs/benchmark
 soak: ## run workers and a nemesis on real servers of all backends, for SOAK (10m) in all
 	go -C $(INTEGRATION) test -race -count 1 -timeout 0 -v ./soak -soak $(SOAK)
 
-# The tests of "make test" with more rounds. What docs/faults.md holds after its first lines.
+# What docs/faults.md holds after its first lines.
 .PHONY: faults
 faults: ## print what each fault does to each backend, with a test behind each cell, and figures
 	@mkdir -p bin

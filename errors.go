@@ -101,6 +101,9 @@ func (e *refusedError) Unwrap() error { return e.err }
 
 // isRefused tells an outcome that is known to be "not granted".
 func isRefused(err error) bool {
+	if err == nil {
+		return false // before r is allocated
+	}
 	var r *refusedError
 	return errors.Is(err, ErrHeld) || errors.As(err, &r)
 }

@@ -13,6 +13,9 @@ import (
 // certain marks the errors after which nothing was done and nothing will be: the
 // server's own answers, and requests that never left the process.
 func certain(err error) error {
+	if err == nil {
+		return nil
+	}
 	if !errors.Is(err, goredis.Nil) && (redisreply.IsAnswer(err) || redisreply.IsUnsent(err)) {
 		return distlock.Refused(err)
 	}

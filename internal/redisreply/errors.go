@@ -18,8 +18,11 @@ func IsAnswer(err error) bool {
 
 // Begins reports whether err is the server's own and begins with one of these.
 func Begins(err error, prefixes ...string) bool {
+	if err == nil {
+		return false // before answer is allocated
+	}
 	var answer goredis.Error
-	if err == nil || !errors.As(err, &answer) {
+	if !errors.As(err, &answer) {
 		return false
 	}
 	for _, p := range prefixes {

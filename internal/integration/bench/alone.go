@@ -20,16 +20,18 @@ func alone(ctx context.Context, p plan) ([]line, error) {
 	// A virtual machine wakes an idle processor now in 5 µs, now in 50, and stays at
 	// either for a while: long slices of two sides would meet different ones.
 	p.pairs, p.slice = p.pairs*10, p.slice/10
-	var ours, scripts, floor, mean, scriptsMean, floorMean record
-	var a, b, c guard
+	var ours, scripts, inScript, floor, mean, scriptsMean, inScriptMean, floorMean record
+	var a, b, c, d guard
 	err = inTurn(ctx, p, []side{
 		repeat(&mean, &ours, func(ctx context.Context) error { return proc.once(ctx, "bench-alone", &a) }),
 		repeat(&scriptsMean, &scripts, func(ctx context.Context) error { return proc.scriptsOnce(ctx, "bench-scripts", &b) }),
+		repeat(&inScriptMean, &inScript, func(ctx context.Context) error { return proc.setInScriptOnce(ctx, "bench-in-script", &d) }),
 		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-floor", &c) }),
-	}, &ours, &scripts, &floor, &mean, &scriptsMean, &floorMean)
+	}, &ours, &scripts, &inScript, &floor, &mean, &scriptsMean, &inScriptMean, &floorMean)
 	return []line{
 		compared("acquire + release, p50", &ours, &floor).atMost(1.15),
 		compared("the two scripts by hand, p50", &scripts, &floor),
+		compared("the floor with its SET in a script, p50", &inScript, &floor),
 		{Figure: "acquire + release, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 		compared("acquire + release, mean", &mean, &floorMean),
 	}, err
@@ -61,16 +63,18 @@ func busy(ctx context.Context, p plan) ([]line, error) {
 		return nil, err
 	}
 	defer proc.close()
-	var ours, scripts, floor record
+	var ours, scripts, inScript, floor record
 	err = inTurn(ctx, p, []side{
 		together(&ours, p.keys, "bench-busy-%d", proc.once),
 		together(&scripts, p.keys, "bench-busy-scripts-%d", proc.scriptsOnce),
+		together(&inScript, p.keys, "bench-busy-in-script-%d", proc.setInScriptOnce),
 		together(&floor, p.keys, "bench-busy-floor-%d", proc.floorOnce),
-	}, &ours, &scripts, &floor)
+	}, &ours, &scripts, &inScript, &floor)
 	by := fmt.Sprintf(", %d goroutines, %d keys", busyWorkers, p.keys)
 	return []line{
 		compared("acquire + release"+by, &ours, &floor).atMost(0.8),
 		compared("the two scripts by hand"+by, &scripts, &floor),
+		compared("the floor with its SET in a script"+by, &inScript, &floor),
 	}, err
 }
 

@@ -42,6 +42,25 @@ func (p *process) scriptsOnce(ctx context.Context, key string, g *guard) error {
 	return errors.Join(err, rerr)
 }
 
+// setInScript is the floor's SET, in a script.
+var setInScript = redisscript.New(`return redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])`)
+
+// setInScriptOnce does what floorOnce does, with its SET in a script: what it costs over
+// the floor is what any script costs.
+func (p *process) setInScriptOnce(ctx context.Context, key string, g *guard) error {
+	owner := newFloorOwner()
+	for {
+		err := p.script(ctx, setInScript, []string{key}, owner, floorTTL.Milliseconds()).Err()
+		if errors.Is(err, goredis.Nil) {
+			continue // another has it
+		}
+		if err != nil {
+			return err
+		}
+		return errors.Join(g.enter(0), g.leave(), floorRelease(ctx, p.rdb, key, owner))
+	}
+}
+
 func (p *process) script(ctx context.Context, s *redisscript.Script, keys []string, args ...any) *goredis.Cmd {
 	c := goredis.NewCmd(ctx, s.Words(false, keys, args...)...)
 	_ = p.rdb.Process(ctx, c)

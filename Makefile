@@ -21,18 +21,13 @@ help: ## list the targets
 test: bin/withservers ## start real servers, run all tests with -race; none is skipped
 	@$(WITHSERVERS) -- $(MAKE) --no-print-directory run-tests
 
-# The fault tests that "make test" runs: those that strike one service and measure nothing.
-# "make faults" runs all, with more rounds.
-FAULTS := ^Test(CancellationsAtTheHandOverLeaveNothing|CancelledAcquiresBlockNobody|ClockSetForwardIsFencedOff|DeadPortIsToldAtOnce|DocumentedReport|EtcdFailedTriesLeaveNothing|EtcdHeldLeasesShareAll|ForeignValueIsHeldAndLeftAlone|ForgottenScriptsAreSentAgain|GoroutinesEndOnceTheServerAnswersAgain|HungServerHoldsNobodyUp|LoadingServerIsTold|LostReplyOfAReleaseIsFoundOut|LostReplyOfARenewalLosesNothing|MatrixIsWhole|OutageLeavesNoConnections|ReadOnlyReplicaIsTold|RedlockClockOfOneNodeSteps|RedlockEmptyNodeIsRepaired|RedlockLateGrantsAreUndone|RedlockLostMajorityIsNotRepaired|RedlockStoppedBeforeValidityIsMeasured|ReleaseWithACancelledContextReleases|ServerWithoutFsyncIsRefused|ServersOwnRefusalIsTold|SlowServerWorks|StandbyIsRefused|TenThousandLeasesAreRenewedTogether|WaiterOutlivesLostWakeUps|WaiterWithoutTheRightToListenGetsTheLock|WrongPasswordIsTold|ZooKeeperFailedTriesLeaveNothing|ZooKeeperHeldLeasesAddNothing|ZooKeeperHolderIsToldOfADeletion|ZooKeeperServerThatGrantsLessIsRefused|ZooKeeperServesProcessesInTheirOrder)$$
-
 # What "make test" runs with servers. Two packages at a time, as they share two cores
 # with the servers; one where tests start, pause and kill servers of their own.
 .PHONY: run-tests
 run-tests:
 	@$(MAKE) --no-print-directory fuzz FUZZTIME=3s
 	go test -race -p 2 ./...
-	go -C $(INTEGRATION) test -race -p 1 -timeout 20m $$(go -C $(INTEGRATION) list ./... | grep -v /faults$$)
-	go -C $(INTEGRATION) test -race -timeout 20m -run '$(FAULTS)' ./faults
+	go -C $(INTEGRATION) test -race -p 1 -timeout 25m ./...
 
 .PHONY: unit
 unit: ## run the tests that need no server

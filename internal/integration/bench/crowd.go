@@ -16,18 +16,10 @@ func waiting(ctx context.Context, p plan) ([]line, error) {
 	return onEach(ctx, func(s service, addr string) ([]line, error) {
 		var lines []line
 		for _, r := range s.rivals() {
-			for _, n := range p.crowds {
-				got, err := crowded(ctx, p, r, addr, crowdShape{waiters: n, processes: 1})
-				if err != nil {
-					return nil, err
-				}
-				lines = append(lines, got...)
-			}
-			if s.name != "redis" {
-				continue
-			}
-			for _, n := range p.crowds {
-				got, err := crowded(ctx, p, r, addr, crowdShape{waiters: 1, processes: n})
+			for _, shape := range p.shapes(s) {
+				got, err := cell(ctx, r, shape.waiters*shape.processes, func(ctx context.Context) ([]line, error) {
+					return crowded(ctx, p, r, addr, shape)
+				})
 				if err != nil {
 					return nil, err
 				}
@@ -36,6 +28,20 @@ func waiting(ctx context.Context, p plan) ([]line, error) {
 		}
 		return lines, nil
 	})
+}
+
+// shapes are the crowds on s: in one process everywhere, and on Redis, where a process is
+// a connection or two, each in a process of its own.
+func (p plan) shapes(s service) (all []crowdShape) {
+	for _, n := range p.crowds {
+		all = append(all, crowdShape{waiters: n, processes: 1})
+	}
+	for _, n := range p.crowds {
+		if s.name == "redis" && n > 1 {
+			all = append(all, crowdShape{waiters: 1, processes: n})
+		}
+	}
+	return all
 }
 
 // A crowdShape says who waits: so many goroutines in each of so many processes.
@@ -108,9 +114,6 @@ func crowded(ctx context.Context, p plan, r rival, addr string, s crowdShape) (_
 	case <-ctx.Done():
 	}
 	lines := c.lines(start, sent)
-	for i := range lines {
-		lines[i].Service, lines[i].Lock, lines[i].At = r.service, r.name, s.waiters*s.processes
-	}
 	cancel()
 	<-through
 	select {

@@ -19,9 +19,11 @@ func scale(ctx context.Context, p plan) ([]line, error) {
 				if n > r.most() {
 					continue
 				}
-				got, err := holdMany(ctx, p, r, addr, n)
+				got, err := cell(ctx, r, n, func(ctx context.Context) ([]line, error) {
+					return holdMany(ctx, p, r, addr, n)
+				})
 				if err != nil {
-					return nil, fmt.Errorf("%v, %d held: %w", r, n, err)
+					return nil, err
 				}
 				lines = append(lines, got...)
 			}
@@ -66,7 +68,7 @@ func holdMany(ctx context.Context, p plan, r rival, addr string, n int) (_ []lin
 	if err != nil {
 		return nil, err
 	}
-	over, cancel := context.WithTimeout(ctx, crashBound)
+	over, cancel := context.WithCancel(ctx)
 	defer cancel()
 	first, err := c.hold(over, "bench-rivals-warm", ttl)
 	if err != nil {
@@ -112,7 +114,6 @@ func holdMany(ctx context.Context, p plan, r rival, addr string, n int) (_ []lin
 		lines = append(lines, line{Figure: "renewals in a TTL", Value: w.renewals / p.watch})
 	}
 	for i := range lines {
-		lines[i].Service, lines[i].Lock, lines[i].At = r.service, r.name, n
 		lines[i].Plot = lines[i].Figure + ", by leases held"
 	}
 	lines[0] = t.noted(lines[0])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 )
 
@@ -23,16 +24,14 @@ func cell(ctx context.Context, r rival, n int, f func(context.Context) ([]line, 
 	if ctx.Err() != nil || errors.Is(err, errUnsafe) {
 		return nil, errors.Join(err, ctx.Err())
 	}
+	var why string
 	if err != nil {
-		lines = []line{{Figure: "left out", LeftOut: err.Error()}}
+		why, _, _ = strings.Cut(err.Error(), "\n") // the others say the same
+		lines = []line{{Figure: "left out", LeftOut: why}}
 	}
 	for i := range lines {
 		lines[i].Service, lines[i].Lock, lines[i].At = r.service, r.name, n
 	}
-	fmt.Fprintf(os.Stderr, "bench:   %v, %d: %.1f s", r, n, time.Since(begun).Seconds())
-	if err != nil {
-		fmt.Fprintf(os.Stderr, ", left out: %v", err)
-	}
-	fmt.Fprintln(os.Stderr)
+	fmt.Fprintf(os.Stderr, "bench:   %v, %d: %.1f s %s\n", r, n, time.Since(begun).Seconds(), why)
 	return lines, nil
 }

@@ -40,16 +40,22 @@ func (r rival) most() int {
 		return 100_000
 	case r.service == "redis" || r.ours():
 		return 10_000
+	case r.service == "consul":
+		return queries
 	}
 	return 1_000
 }
 
-// scaleTTL is that of n leases.
+// queries is how many locks of a peer can be held or waited for on Consul: each keeps a
+// blocking query, and an agent has room for 200 connections of one address.
+const queries = 100
+
+// scaleTTL is that of n leases. Most of the time goes by while they are looked at for one TTL.
 func (p plan) scaleTTL(r rival, n int) time.Duration {
 	if n >= 100_000 {
-		return max(distlock.DefaultTTL, p.ttl)
+		return max(distlock.DefaultTTL, p.brief)
 	}
-	return max(p.ttl, leastTTL[r.service])
+	return max(p.brief, leastTTL[r.service])
 }
 
 // holdMany has n leases held for p.watch of a TTL.

@@ -54,8 +54,9 @@
 //
 //   - etcd: alone, busy and a hand-over to one waiter of another process, on one member.
 //     Floor: a transaction that puts a key under a lease if it is not there, and one
-//     that deletes it by its create revision. A hand-over's floor is a release and then
-//     an acquire. Most of the time is the member's disk's.
+//     that deletes it by its create revision. The lock's own two transactions, by hand,
+//     take their turns beside both. A hand-over's floor is a release and then an
+//     acquire. Most of the time is the member's disk's.
 //
 //   - zookeeper: one goroutine acquires and releases, on ZooKeeper, with the servers
 //     that DISTLOCK_TEST_ZOOKEEPER names. Floor: an ephemeral node that is created and

@@ -136,24 +136,30 @@ func onEtcd(ctx context.Context, p plan) ([]line, error) {
 }
 
 func etcdAlone(ctx context.Context, p plan, proc, _ *etcdProcess) ([]line, error) {
-	var ours, floor, mean, floorMean record
-	var a, b guard
-	err := interleave(ctx, p,
+	var ours, hand, floor, mean, handMean, floorMean record
+	var a, b, c guard
+	err := inTurn(ctx, p, []side{
 		repeat(&mean, &ours, func(ctx context.Context) error { return proc.once(ctx, "bench-alone", &a) }),
-		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-alone-floor", &b) }),
-		&ours, &floor, &mean, &floorMean)
+		repeat(&handMean, &hand, func(ctx context.Context) error { return proc.handOnce(ctx, "bench-alone-hand", &b) }),
+		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-alone-floor", &c) }),
+	}, &ours, &hand, &floor, &mean, &handMean, &floorMean)
 	return []line{
 		compared("acquire + release, p50", &ours, &floor).atMost(1.03),
+		compared("the two transactions by hand, p50", &hand, &floor),
 		{Figure: "acquire + release, p99", Unit: nanoseconds, Value: ours.p99(), Floor: floor.p99()},
 	}, err
 }
 
 func etcdBusy(ctx context.Context, p plan, proc, _ *etcdProcess) ([]line, error) {
-	var ours, floor record
-	err := interleave(ctx, p,
+	var ours, hand, floor record
+	err := inTurn(ctx, p, []side{
 		together(&ours, p.keys, "bench-busy-%d", proc.once),
+		together(&hand, p.keys, "bench-busy-hand-%d", proc.handOnce),
 		together(&floor, p.keys, "bench-busy-floor-%d", proc.floorOnce),
-		&ours, &floor)
-	figure := fmt.Sprintf("acquire + release, %d goroutines, %d keys", busyWorkers, p.keys)
-	return []line{compared(figure, &ours, &floor).atMost(1.05)}, err
+	}, &ours, &hand, &floor)
+	by := fmt.Sprintf(", %d goroutines, %d keys", busyWorkers, p.keys)
+	return []line{
+		compared("acquire + release"+by, &ours, &floor).atMost(1.05),
+		compared("the two transactions by hand"+by, &hand, &floor),
+	}, err
 }

@@ -10,7 +10,7 @@ type plan struct {
 	slice   time.Duration // length of one
 	keys    int           // of busy
 	leases  int           // of held
-	ttl     time.Duration // of held and scale
+	ttl     time.Duration // of held
 	passes  int           // of held
 	waiters []int         // of hand-over
 	turns   int           // of each of the 8 processes in one round
@@ -25,6 +25,7 @@ type plan struct {
 	bound    time.Duration // of a peer's call
 	patience time.Duration // with a crowd that is handed the key
 	sizes    []int         // numbers of leases
+	brief    time.Duration // their TTL
 	watch    float64       // how much of a TTL they are looked at
 }
 
@@ -34,8 +35,8 @@ var (
 		leases: 10000, ttl: 6 * time.Second, passes: 2,
 		waiters: []int{1, 8, 32}, turns: 5,
 		rounds: 12, contest: 10 * time.Second, crashTTL: 10 * time.Second, crashes: 3,
-		crowds: []int{1, 10, 100, 1000}, idle: time.Second, bound: time.Minute, patience: 3 * time.Second,
-		sizes: []int{100, 1000, 10_000, 100_000}, watch: 1,
+		crowds: []int{1, 10, 100, 1000}, idle: time.Second, bound: time.Minute, patience: 2 * time.Second,
+		sizes: []int{100, 1000, 10_000, 100_000}, brief: 4 * time.Second, watch: 1,
 	}
 	quick = plan{
 		pairs: 2, slice: 150 * time.Millisecond, keys: 200,
@@ -43,7 +44,7 @@ var (
 		waiters: []int{1, 8}, turns: 2,
 		rounds: 1, lease: 400 * time.Millisecond, contest: 300 * time.Millisecond, crashTTL: 4 * time.Second, crashes: 1,
 		crowds: []int{1, 8}, idle: 50 * time.Millisecond, bound: time.Minute, patience: 300 * time.Millisecond,
-		sizes: []int{10, 100}, watch: 0.1,
+		sizes: []int{10, 100}, brief: 3 * time.Second, watch: 0.1,
 	}
 )
 

@@ -33,6 +33,8 @@ type line struct {
 	// Failures of a peer, and what the last one said.
 	Failures    int    `json:"failures,omitempty"`
 	LastFailure string `json:"last_failure,omitempty"`
+	// LeftOut is why there is no value.
+	LeftOut string `json:"left_out,omitempty"`
 	// Plot is the chart whose points have the same, by At.
 	Plot string `json:"-"`
 }
@@ -76,7 +78,7 @@ func printTables(out io.Writer, lines []line) {
 	fmt.Fprintln(out, "| scenario | figure | lock | measured | beside | ratio | budget |")
 	fmt.Fprintln(out, "|---|---|---|---:|---:|---:|---:|")
 	for _, l := range lines {
-		if l.Plot == "" {
+		if l.Plot == "" && l.LeftOut == "" {
 			fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s | %s |\n", strings.TrimSpace(l.Scenario+" "+l.Service),
 				l.Figure, l.Lock, l.measured(), l.beside(), l.ratio(), l.budget())
 		}
@@ -88,6 +90,9 @@ func printTables(out io.Writer, lines []line) {
 		if l.Failures > 0 {
 			fmt.Fprintf(out, "\n- %d failures of %s: %s, %s: %s", l.Failures, l.name(), l.Scenario, l.Figure, l.at())
 			fmt.Fprintf(out, "the last: %q\n", l.LastFailure)
+		}
+		if l.LeftOut != "" {
+			fmt.Fprintf(out, "\n- Left out of %s: %s, %d: %q\n", l.Scenario, l.name(), l.At, l.LeftOut)
 		}
 	}
 }

@@ -42,6 +42,7 @@ type topic struct {
 	held      bool      // whether somebody had it then, or was found to have it later
 	seen      time.Time // when somebody else was seen to have it
 	gave      uint64    // where this session released it with others about; 0 once they had their turn
+	presumed  bool      // others were taken to have had their turn, and not seen to have it since
 	declined  int       // how often in a row nobody took it then
 	skip      int       // how often not to ask again
 	watchers  map[*watcher]struct{}
@@ -94,6 +95,14 @@ func (t *topic) nudge() {
 	}
 }
 
+// hush takes back a nudge from before an answer that told more. h.mu is held.
+func (t *topic) hush() {
+	select {
+	case <-t.kick:
+	default:
+	}
+}
+
 // sought reports whether somebody else was seen to have name not long ago.
 func (h *hub) sought(name string) bool {
 	h.mu.Lock()
@@ -130,39 +139,65 @@ func (h *hub) yields(ctx context.Context, name string) bool {
 	if !asks {
 		return false
 	}
-	taken, err := h.othersTake(ctx, t, gave)
+	took, err := h.othersTake(ctx, t, gave)
 	if err != nil {
 		return false
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t.declined++; taken {
+	if t.declined++; took != nothing {
 		t.declined = 0
 	}
 	t.skip = 1<<min(t.declined, maxSkip) - 1
-	return taken
+	return took == theirTurn
 }
+
+// What others make of being let go first.
+type turn int
+
+const (
+	nothing   turn = iota
+	theirTurn      // one has the entry
+	turnOver       // one had it, it seems
+)
 
 // maxSkip bounds the turns between two questions, as a power of two.
 const maxSkip = 10
 
-// othersTake waits until somebody takes t's entry after index, for yieldFor. On
+// othersTake waits until somebody takes t's entry after gave, for yieldFor. On
 // an entry that is not there a query returns at every write to the store, hence
 // the pauses. It is not worth waiting for a connection.
-func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) (bool, error) {
+func (h *hub) othersTake(ctx context.Context, t *topic, gave uint64) (turn, error) {
+	index := gave
 	for end := time.Now().Add(yieldFor); ; {
 		entry, at, err := h.query(ctx, t.name, index, max(time.Until(end), time.Millisecond))
-		if err != nil {
-			return false, err
-		}
-		if held := h.note(t, entry, at); held || time.Until(end) < yieldPause {
-			return held, nil
+		switch {
+		case err != nil:
+			return nothing, err
+		case h.note(t, entry, at):
+			return theirTurn, nil
+		case index == gave && h.presume(t, gave, at):
+			return turnOver, nil
+		case time.Until(end) < yieldPause:
+			return nothing, nil
 		}
 		index = at
 		if err := pause.For(ctx, yieldPause); err != nil {
-			return false, err
+			return nothing, err
 		}
 	}
+}
+
+// presume takes t's entry, which nobody has at index, for one that somebody has taken
+// and released since gave. Both may be looking the other way, each letting the other
+// go first. The two writes can be of other entries, so it is not presumed twice before
+// one is seen to have it, and not of those that came while it was waited.
+func (h *hub) presume(t *topic, gave, index uint64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	presumed := t.presumed
+	t.presumed = presumed || index >= gave+2
+	return t.presumed && !presumed
 }
 
 // note takes down what was read of t, and reports whether somebody has it.
@@ -173,9 +208,12 @@ func (h *hub) note(t *topic, entry *api.KVPair, index uint64) bool {
 	t.used = time.Now()
 	if index >= t.index || index == 0 { // not overtaken by another answer
 		t.index, t.held = index, held
+		if !held {
+			t.hush()
+		}
 	}
 	if held && entry.Session != h.own {
-		t.seen = t.used
+		t.seen, t.presumed = t.used, false
 	}
 	return held
 }

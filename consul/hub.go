@@ -42,7 +42,7 @@ type topic struct {
 	held      bool      // whether somebody had it then, or was found to have it later
 	seen      time.Time // when somebody else was seen to have it
 	gave      uint64    // where this session released it with others about; 0 once they had their turn
-	presumed  bool      // others were taken to have had their turn, and not seen to have it since
+	presumed  int       // how often others were taken to have had their turn since one was seen to
 	declined  int       // how often in a row nobody took it then
 	skip      int       // how often not to ask again
 	watchers  map[*watcher]struct{}
@@ -164,6 +164,9 @@ const (
 // maxSkip bounds the turns between two questions, as a power of two.
 const maxSkip = 10
 
+// maxPresumed is how often in a row others are taken to have had their turn.
+const maxPresumed = 3
+
 // othersTake waits until somebody takes t's entry after gave, for yieldFor. On
 // an entry that is not there a query returns at every write to the store, hence
 // the pauses. It is not worth waiting for a connection.
@@ -190,14 +193,16 @@ func (h *hub) othersTake(ctx context.Context, t *topic, gave uint64) (turn, erro
 
 // presume takes t's entry, which nobody has at index, for one that somebody has taken
 // and released since gave. Both may be looking the other way, each letting the other
-// go first. The two writes can be of other entries, so it is not presumed twice before
-// one is seen to have it, and not of those that came while it was waited.
+// go first. The two writes can be of other entries, so it is presumed maxPresumed times
+// in a row at most, and not of what came while it was waited.
 func (h *hub) presume(t *topic, gave, index uint64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	presumed := t.presumed
-	t.presumed = presumed || index >= gave+2
-	return t.presumed && !presumed
+	if index < gave+2 || t.presumed == maxPresumed {
+		return false
+	}
+	t.presumed++
+	return true
 }
 
 // note takes down what was read of t, and reports whether somebody has it.
@@ -213,7 +218,7 @@ func (h *hub) note(t *topic, entry *api.KVPair, index uint64) bool {
 		}
 	}
 	if held && entry.Session != h.own {
-		t.seen, t.presumed = t.used, false
+		t.seen, t.presumed = t.used, 0
 	}
 	return held
 }

@@ -115,19 +115,34 @@ func TestAFewLeasesAreLookedForBehindEachRenewal(t *testing.T) {
 	}
 }
 
-// Stands for: a holder that is never told since there are always others to look for.
-func TestOneOfManyLeasesIsToldOfItsDeletion(t *testing.T) {
+// Stands for: a holder that is never told since there are always others to look for; or
+// one that is told of a loss where somebody has but written to its entry.
+func TestADeletedEntryIsFoundAmongMany(t *testing.T) {
 	t.Parallel()
-	_, names, leases, admin := looking(t, 150)
-	if _, err := admin.KV().Delete(names[77], nil); err != nil {
+	l, names, leases, admin := looking(t, 100)
+	if _, err := admin.KV().Delete(names[7], nil); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its holder is told", func() bool { return isLost(leases[77].Err()) })
-	for i, l := range leases {
-		if i != 77 {
-			if err := l.Err(); err != nil {
-				t.Errorf("lease %d has ended too: %v", i, err)
-			}
+	entry, err := get(t.Context(), admin, names[70])
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry.Flags = 1 // what was changed is still the session's
+	if _, err := admin.KV().Put(entry, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the holder is told", func() bool { return isLost(leases[7].Err()) })
+	eventually(t, "the other is looked for twice", func() bool {
+		_, _, all := l.seen(2, names[70:71])
+		return all
+	})
+	for i, lease := range leases {
+		if i != 7 {
+			is(t, fmt.Sprint("lease ", i), lease.Err(), nil)
 		}
+	}
+	release(t, leases[70])
+	if entry, err := get(t.Context(), admin, names[70]); entry != nil || err != nil {
+		t.Errorf("left %+v, %v", entry, err)
 	}
 }

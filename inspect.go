@@ -92,7 +92,8 @@ func (c *Client) inspect(ctx context.Context, key string) (LockInfo, error) {
 // Break frees key by force, for an operator who has made sure that its holder is
 // to go, if the grant that Inspect has shown still has it: the one with token t.
 // The holder is not asked. It learns that its lease is lost at once where the
-// service tells it, else at its next renewal, and until then can act: break a lock
+// service tells it, else at its next renewal (on Consul later, if its client has more
+// than 22 leases), and until then can act: break a lock
 // only where its resources check tokens, or the holder is known to be dead.
 // Nobody gets the key within the lock-delay of this client (see WithLockDelay),
 // rounded up to what the service counts in; without one, who waits for it gets it

@@ -1,6 +1,8 @@
 package consul
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	"github.com/distlock-go/distlock"
@@ -14,13 +16,15 @@ type account struct {
 	mu     sync.Mutex // guards all below
 	grants map[string]record
 	doubts map[distlock.Owner]string // the keys of owners whose outcome is not known
+	looks  uint32                    // how many there were for the entries of grants
 }
 
 // A record is of a grant.
 type record struct {
 	owner  distlock.Owner
 	token  distlock.Token
-	sought bool // others were seen to have the key shortly before
+	sought bool   // others were seen to have the key shortly before
+	looked uint32 // the look that found its entry last, or that came before the grant
 }
 
 func newAccount() *account {
@@ -49,7 +53,49 @@ func (a *account) granted(key string, r record) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.doubts, r.owner)
+	r.looked = a.looks
 	a.grants[key] = r
+}
+
+// size is the number of grants.
+func (a *account) size() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.grants)
+}
+
+// unseen returns n grants, or all if there are less: those that were not looked at for
+// longest.
+func (a *account) unseen(n int) []distlock.Hold {
+	type grant struct {
+		key string
+		record
+	}
+	a.mu.Lock()
+	all := make([]grant, 0, len(a.grants))
+	for key, r := range a.grants {
+		all = append(all, grant{key, r})
+	}
+	a.mu.Unlock()
+	slices.SortFunc(all, func(g, h grant) int { return cmp.Compare(g.looked, h.looked) })
+	some := make([]distlock.Hold, min(n, len(all)))
+	for i, g := range all[:len(some)] {
+		some[i] = distlock.Hold{Key: g.key, Owner: g.owner, Token: g.token}
+	}
+	return some
+}
+
+// saw notes that the entries of some were looked at.
+func (a *account) saw(some []distlock.Hold) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.looks++
+	for _, h := range some {
+		if r := a.grants[h.Key]; r.owner == h.Owner {
+			r.looked = a.looks
+			a.grants[h.Key] = r
+		}
+	}
 }
 
 // find returns owner's record, without a token if there is no grant, and

@@ -31,7 +31,10 @@
 // Options.Node.
 //
 // An entry that somebody deletes by hand frees its key, as Client.Break does. The
-// holder learns of it after its next renewal.
+// holder learns of it after its next renewal, if its client has up to 22 leases with
+// the same terms, and else within a TTL for each 64 of them, or part of 64: they are
+// looked for by turns. Lease.Release and Client.CheckSequencer ask at once, and [Held]
+// is met no more.
 //
 // # When the holder dies
 //
@@ -65,8 +68,10 @@
 //
 // # What it costs
 //
-// One request to acquire, one to release, and for each session and third of its TTL
-// one that renews it and one for each 64 leases that looks for them; a held lease has no connection and no
+// One request to acquire and one to release. For each session and third of its TTL one
+// that renews it, and one behind it that looks for the entries of up to 22 leases. With
+// more leases it comes less often, down to one in a TTL for 64 and any number beyond: so
+// a thousand leases cost four requests in a TTL. A held lease has no connection and no
 // goroutine. A process that waits has one blocking query for each key it waits
 // for, and asks once a second beside it. Two processes that take turns at a key
 // need four requests a turn.

@@ -5,20 +5,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/distlock-go/distlock/internal/pause"
 	"github.com/hashicorp/consul/api"
 )
 
-const (
-	// memory is how long it is remembered that others want a key.
-	memory = 2 * time.Second
-	// yieldFor is how long an attempt lets others go first after this session
-	// has released a key that they want. It is over as soon as one of them has
-	// the key.
-	yieldFor = 50 * time.Millisecond
-	// yieldPause is the least time between two looks meanwhile.
-	yieldPause = 5 * time.Millisecond
-)
+// memory is how long it is remembered that others want a key.
+const memory = 2 * time.Second
 
 // A hub is what a session knows of the entries that others have, and its ear:
 // one blocking query for each key that is waited for.
@@ -42,6 +33,7 @@ type topic struct {
 	held      bool      // whether somebody had it then, or was found to have it later
 	seen      time.Time // when somebody else was seen to have it
 	gave      uint64    // where this session released it with others about; 0 once they had their turn
+	presumed  int       // how often others were taken to have had their turn since one was seen to
 	declined  int       // how often in a row nobody took it then
 	skip      int       // how often not to ask again
 	watchers  map[*watcher]struct{}
@@ -94,75 +86,20 @@ func (t *topic) nudge() {
 	}
 }
 
+// hush takes back a nudge from before an answer that told more. h.mu is held.
+func (t *topic) hush() {
+	select {
+	case <-t.kick:
+	default:
+	}
+}
+
 // sought reports whether somebody else was seen to have name not long ago.
 func (h *hub) sought(name string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.topics[name]
 	return t != nil && time.Since(t.seen) < memory
-}
-
-// gaveUp notes that this session released name, at index, while others want
-// it.
-func (h *hub) gaveUp(name string, index uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.on(name).gave = index
-}
-
-// yields lets others go first after gaveUp, and reports whether one did. They
-// have to be woken before they can try, so that without this a session that
-// comes back at once would always be before them. If nobody takes the entry
-// that says little of who is slow to come, so they are asked again, but after
-// more and more turns. That they could not be asked says nothing of them.
-func (h *hub) yields(ctx context.Context, name string) bool {
-	h.mu.Lock()
-	t := h.topics[name]
-	if t == nil || t.gave == 0 {
-		h.mu.Unlock()
-		return false
-	}
-	gave := t.gave
-	t.gave = 0
-	asks := t.skip == 0
-	t.skip = max(t.skip-1, 0)
-	h.mu.Unlock()
-	if !asks {
-		return false
-	}
-	taken, err := h.othersTake(ctx, t, gave)
-	if err != nil {
-		return false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if t.declined++; taken {
-		t.declined = 0
-	}
-	t.skip = 1<<min(t.declined, maxSkip) - 1
-	return taken
-}
-
-// maxSkip bounds the turns between two questions, as a power of two.
-const maxSkip = 10
-
-// othersTake waits until somebody takes t's entry after index, for yieldFor. On
-// an entry that is not there a query returns at every write to the store, hence
-// the pauses. It is not worth waiting for a connection.
-func (h *hub) othersTake(ctx context.Context, t *topic, index uint64) (bool, error) {
-	for end := time.Now().Add(yieldFor); ; {
-		entry, at, err := h.query(ctx, t.name, index, max(time.Until(end), time.Millisecond))
-		if err != nil {
-			return false, err
-		}
-		if held := h.note(t, entry, at); held || time.Until(end) < yieldPause {
-			return held, nil
-		}
-		index = at
-		if err := pause.For(ctx, yieldPause); err != nil {
-			return false, err
-		}
-	}
 }
 
 // note takes down what was read of t, and reports whether somebody has it.
@@ -173,9 +110,12 @@ func (h *hub) note(t *topic, entry *api.KVPair, index uint64) bool {
 	t.used = time.Now()
 	if index >= t.index || index == 0 { // not overtaken by another answer
 		t.index, t.held = index, held
+		if !held {
+			t.hush()
+		}
 	}
 	if held && entry.Session != h.own {
-		t.seen = t.used
+		t.seen, t.presumed = t.used, 0
 	}
 	return held
 }

@@ -39,8 +39,8 @@ func (b *Backend) Inspect(ctx context.Context, key string) (distlock.LockInfo, e
 // delay that has Consul begin a lock-delay of its own: the transaction locks the
 // entry for a new session, which is then ended. As with any lock-delay an election
 // ends it early; should the caller die in between, it begins when that session
-// runs out, within twice Options.MinTTL. The holder finds its lease lost after its
-// next renewal.
+// runs out, within twice Options.MinTTL. The holder finds its lease lost when
+// its entry is next looked for: see the package's own text.
 func (b *Backend) Break(ctx context.Context, key string, t distlock.Token, delay time.Duration) error {
 	now, err := b.Inspect(ctx, key)
 	if err == nil {

@@ -2,10 +2,8 @@ package consul_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,52 +92,6 @@ func TestBreakWithADelay(t *testing.T) {
 			release(t, next)
 		})
 	}
-}
-
-// A renewal is of the session; what is deleted of many entries is found behind it, by
-// one request for each 64, and nothing else is called lost.
-func TestDeletedEntriesAreFoundBehindTheNextRenewal(t *testing.T) {
-	t.Parallel()
-	admin, opts := connect(t), options()
-	var checks atomic.Int32
-	b := consullock.New(connect(t, through(func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
-		if r.URL.Path == "/v1/txn" && r.URL.Query().Has("consistent") {
-			checks.Add(1)
-		}
-		return next.RoundTrip(r)
-	})), opts)
-	const ttl, n = 12 * time.Second, 100
-	c := locks(t, b, distlock.WithTTL(ttl))
-	var kept []*distlock.Lease
-	for i := range n {
-		kept = append(kept, acquire(t, c, fmt.Sprint("k", i)))
-	}
-	gone, changed := kept[7], kept[70]
-	if _, err := admin.KV().Delete(opts.Prefix+"k7", nil); err != nil {
-		t.Fatal(err)
-	}
-	entry := entryOf(t, admin, opts, "k70")
-	entry.Flags = 1 // what was changed is still the session's
-	if _, err := admin.KV().Put(entry, nil); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-gone.Done():
-	case <-time.After(ttl):
-		t.Fatal("the loss is not told within a TTL")
-	}
-	is(t, "the lease", gone.Err(), distlock.ErrLost)
-	eventually(t, "two renewals, each with two requests", func() bool { return checks.Load() >= 4 })
-	for i, l := range kept {
-		if l != gone {
-			is(t, fmt.Sprint("lease ", i), l.Err(), nil)
-		}
-	}
-	release(t, changed)
-	if entry := entryOf(t, admin, opts, "k70"); entry != nil {
-		t.Errorf("left %+v", entry)
-	}
-	release(t, acquire(t, c, "k7"))
 }
 
 // On a cluster each server gives the same answer, and none that is older than the call.

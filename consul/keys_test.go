@@ -67,8 +67,8 @@ func TestOddKeysAreLockedAndWaitedFor(t *testing.T) {
 		go func() {
 			defer close(got)
 			if next, err := b.Acquire(within(t, time.Minute), key); err == nil {
-				got <- 0
 				release(t, next)
+				got <- 0
 			}
 		}()
 		release(t, l)

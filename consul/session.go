@@ -19,6 +19,7 @@ type session struct {
 	hub     *hub
 	lost    func(owner distlock.Owner, cause error) // set before any grant; may be nil
 	looking atomic.Bool                             // lookForEntries is under way
+	allowed int                                     // how many entries it may look for; its own
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/distlock-go/distlock"
 	zklock "github.com/distlock-go/distlock/zookeeper"
 )
 
@@ -34,5 +35,29 @@ func TestPulse(t *testing.T) {
 	want(15*s, true)
 	if n := p.Open(); n != 1 {
 		t.Errorf("%d probes are kept, want the last one", n)
+	}
+}
+
+// A probe is confirmed a tick later, and not when the next one is due: so whenever a server
+// fails, there is time to reach another.
+func TestRenewalLeavesMostOfTheTTL(t *testing.T) {
+	t.Parallel()
+	const ttl = 6 * time.Second
+	s := newSpace(t)
+	left := make(chan time.Duration, 100) // when the next renewal was answered
+	c := s.client(s.backend(), distlock.WithTTL(ttl),
+		distlock.WithTrace(&distlock.Trace{Renewed: func(i distlock.RenewInfo) { left <- i.Left }}))
+	if _, err := c.Acquire(within(t, bound), "k"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		select {
+		case d := <-left:
+			if d < ttl/2 { // it is 2/3, less a tick
+				t.Errorf("%v of %v were left at a renewal", d, ttl)
+			}
+		case <-time.After(ttl):
+			t.Fatal("no renewal within a TTL")
+		}
 	}
 }

@@ -38,7 +38,6 @@ const (
 	noFailover = "there is no failover of another kind than a change of leader"
 	oneServer  = "there is one server"
 	noEviction = "it evicts nothing, and ends where its memory does"
-	noStep     = "not staged: the server asks the kernel itself, where no test can change the time for it alone; no lock depends on the wall clock"
 	anew       = "a new service counts from its start: tokens begin anew, and marks have to be Reset"
 	ofANode    = "of one node as if it were down: a minority costs nothing"
 )
@@ -81,12 +80,10 @@ var matrix = []row{
 		but("postgres", fenced, "TestSynchronousStandbyTakesOver", "the lock is not replicated, the counter is").
 		but("redis redlock", absent, "", "Redis has no replication that a grant waits for")},
 	{clockForward, everywhere(kept, "TestSteppedClock", "").
-		but("etcd consul", absent, "", noStep).
 		but("redis", fenced, "TestClockSetForwardIsFencedOff", "Redis expires by wall clock").
 		but("redlock", kept, "TestRedlockClockOfOneNodeSteps", "of one node, while the key is on more than a bare majority")},
 	{clockBack, everywhere(kept, "TestSteppedClock", "").
 		but("postgres", kept, "TestSteppedClock", "what is lost at that moment is thrown out as much later").
-		but("etcd consul", absent, "", noStep).
 		but("redis", kept, "TestClockSetBackKeepsALockForAsLong", "what is not renewed stays for as much longer").
 		but("redlock", kept, "TestRedlockClockOfOneNodeSteps", "of one node, while the key is on more than a bare majority")},
 	{lockDeleted, everywhere(fenced, "TestDeletedLock", "whoever deletes it frees the key").

@@ -133,4 +133,6 @@ func TestSteppedClock(t *testing.T) {
 }
 
 // steppedSpecs are the servers whose clocks are stepped there.
-var steppedSpecs = map[string]servers.Spec{"zookeeper": servers.ZooKeeper, "postgres": servers.Postgres}
+var steppedSpecs = map[string]servers.Spec{
+	"etcd": servers.Etcd, "zookeeper": servers.ZooKeeper, "consul": servers.Consul, "postgres": servers.Postgres,
+}

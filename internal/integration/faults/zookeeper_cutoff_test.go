@@ -77,7 +77,7 @@ func TestZooKeeperServerCutOffGoesOnAnswering(t *testing.T) {
 			}
 			running.Wait()
 			servers.Do(t, m.Heal)
-			follows(t, m)
+			allFollow(t, e)
 		})
 	}
 }

@@ -38,6 +38,7 @@ func TestZooKeeperEnsembleLosesAMember(t *testing.T) {
 			k := newKeeper(t, e.Addrs()...)
 			locks, d := k.locksOver(new(dialled), ttl, e.Addrs()...)
 			l := acquire(t, locks, "member")
+			eventually(t, bound, "a renewal is under way, and the least time left", func() bool { return time.Until(l.Deadline()) < 2*ttl/3 })
 			m := c.victim(d)
 			servers.Do(t, func(ctx context.Context) error { return c.strike(m, ctx) })
 			other := k.locks(ttl, besides(e, m)...)
@@ -56,7 +57,7 @@ func TestZooKeeperEnsembleLosesAMember(t *testing.T) {
 				release(t, again)
 			}
 			servers.Do(t, func(ctx context.Context) error { return c.end(m, ctx) })
-			follows(t, m)
+			allFollow(t, e)
 		})
 	}
 }
@@ -66,15 +67,6 @@ func start(m *servers.Member, ctx context.Context) error  { return m.Start(ctx) 
 func freeze(m *servers.Member, ctx context.Context) error { return m.Pause(ctx) }
 func resume(m *servers.Member, ctx context.Context) error { return m.Resume(ctx) }
 func heal(m *servers.Member, ctx context.Context) error   { return m.Heal(ctx) }
-
-// follows waits until m serves.
-func follows(t testing.TB, m *servers.Member) {
-	t.Helper()
-	eventually(t, bound, "the member serves again", func() bool {
-		text, err := servers.ZooKeeperAsk(within(t, time.Second), m.Addr(), "srvr")
-		return err == nil && len(text) > 100
-	})
-}
 
 // watchOver tries to get the key of l through another client until l has been renewed
 // beyond a point in time. It returns the lease if it gets it, having checked that l knew

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -178,6 +179,27 @@ func leads(t testing.TB, e *servers.Ensemble) (leader *servers.Member) {
 		return false
 	})
 	return leader
+}
+
+// allFollow waits until one member leads and all others follow it. One that wakes up goes on
+// leading, and serving, until it is told better; and if the leader is struck while another
+// member is about to join it, that member waits for it for initLimit ticks.
+func allFollow(t testing.TB, e *servers.Ensemble) {
+	t.Helper()
+	eventually(t, bound, "one leads and all others follow", func() bool {
+		var states []string
+		for _, m := range e.Members {
+			text, _ := servers.ZooKeeperAsk(within(t, time.Second), m.Addr(), "mntr") // none: it does not serve
+			for line := range strings.Lines(text) {
+				if name, value, _ := strings.Cut(line, "\t"); name == "zk_server_state" || name == "zk_synced_followers" {
+					states = append(states, strings.TrimSpace(value))
+				}
+			}
+		}
+		slices.Sort(states)
+		want := slices.Repeat([]string{"follower"}, len(e.Members)-1)
+		return slices.Equal(states, append([]string{fmt.Sprint(len(want))}, append(want, "leader")...))
+	})
 }
 
 // memberAt returns the member at addr.

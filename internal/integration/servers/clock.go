@@ -22,8 +22,8 @@ const (
 )
 
 // WithClock returns a Spec of a server whose wall clock [Server.ShiftClock] moves. It
-// takes a server that reads the time through the C library, as etcd and Consul do not,
-// and a C compiler for Linux on this host, as -race does.
+// takes a C compiler for Linux on this host, as -race does; for etcd and Consul, which are
+// in Go and read the time without the C library, a host that is amd64.
 func (s Spec) WithClock() Spec {
 	s.clock = true
 	return s
@@ -31,10 +31,13 @@ func (s Spec) WithClock() Spec {
 
 // ShiftClock sets the server's wall clock to the host's and d, from one moment to the
 // next, as an NTP step or an operator would; a negative d sets it back. Its monotonic
-// clock stays. The shift survives restarts, but not StartEmpty.
+// clock stays. The shift survives restarts, but of servers in Go, and not StartEmpty.
 func (s *Server) ShiftClock(ctx context.Context, d time.Duration) error {
 	if !s.spec.clock {
 		return fmt.Errorf("shift the clock of %s (%s): it was not started WithClock", s.spec.Name, s.Addr())
+	}
+	if s.spec.inGo {
+		return s.shiftGoClock(ctx, d)
 	}
 	return s.Write(ctx, clockShift, strconv.AppendInt(nil, d.Milliseconds(), 10))
 }

@@ -25,6 +25,7 @@ var (
 				"-server-port="+strconv.Itoa(ports[1]), "-serf-lan-port="+strconv.Itoa(ports[2]))
 		},
 		Ready: consulReady,
+		inGo:  true,
 	}
 	// ConsulTrio is a cluster of three with its data on disk. Failed members stay members, so that nothing
 	// but time ends the sessions that were opened through them.

@@ -65,6 +65,7 @@ func create(ctx context.Context, s *Server) (string, error) {
 			HostConfigModifier: func(h *container.HostConfig) {
 				s.spec.place.attach(h, ports)
 				s.spec.mount(h)
+				s.spec.permit(h)
 			},
 		},
 	})

@@ -24,6 +24,7 @@ var (
 		},
 		Env:   etcdEnv,
 		Ready: etcdReady,
+		inGo:  true,
 	}
 	// EtcdTrio is a cluster of three. A member that is started empty is refused by the
 	// others: it has to be removed from the cluster and added again.

@@ -30,6 +30,7 @@ type Spec struct {
 
 	place place // set by an EnsembleSpec
 	clock bool  // see WithClock
+	inGo  bool  // written in Go: it reads the clock without the C library
 	disk  int64 // see WithDisk
 }
 
@@ -40,7 +41,7 @@ func (s Spec) Launch(ctx context.Context) (*Server, error) {
 		return nil, err
 	}
 	image, err := s.Image.resolve(ctx)
-	if err == nil && s.clock {
+	if err == nil && s.clock && !s.inGo {
 		s, err = s.withLibrary()
 	}
 	if err != nil {

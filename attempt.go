@@ -104,8 +104,12 @@ func (a *acquisition) send(ctx context.Context, s *session, l *Lease) (hold Hold
 	}
 	if err != nil && ctx.Err() == nil {
 		err = inner(err)
-		if c.isClosing() && !isRefused(err) {
+		switch {
+		case isRefused(err):
+		case c.isClosing():
 			err = ErrClosed
+		case s.ctx.Err() != nil: // whatever the backend makes of it
+			err = errSessionOver
 		}
 	}
 	return hold, err
@@ -142,11 +146,7 @@ func (a *acquisition) queue(ctx context.Context, s *session, r Request) (Hold, e
 	}
 	defer a.end()
 	defer context.AfterFunc(s.ctx, cancel)()
-	hold, err := s.queuer.Acquire(qctx, r)
-	if err != nil && ctx.Err() == nil && s.ctx.Err() != nil {
-		err = errSessionOver
-	}
-	return hold, err
+	return s.queuer.Acquire(qctx, r)
 }
 
 // begin lets Close cancel the request that a is about to make on s. An error

@@ -82,7 +82,13 @@ func consulConfig(addr string) *api.Config {
 	return config
 }
 
-func dialConsul(addr string) (*api.Client, error) { return api.NewClient(consulConfig(addr)) }
+// dialConsul returns a client and what closes its connections: an agent has room for 200
+// of one address, and those of clients that are not used any more count, too.
+func dialConsul(addr string) (c *api.Client, free func(), err error) {
+	config := consulConfig(addr)
+	c, err = api.NewClient(config)
+	return c, config.Transport.CloseIdleConnections, err
+}
 
 // newConsulProcess connects to addr. Close it.
 func newConsulProcess(addr string, opts ...distlock.Option) (*consulProcess, error) {

@@ -135,7 +135,7 @@ const consulDelay = time.Second
 
 // openConsul allows what TTL the servers do.
 func openConsul(_ context.Context, addr string, ttl time.Duration) (*contender, error) {
-	api, err := dialConsul(addr)
+	api, free, err := dialConsul(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +143,7 @@ func openConsul(_ context.Context, addr string, ttl time.Duration) (*contender, 
 	if ttl != 0 {
 		opts = append(opts, distlock.WithLockDelay(consulDelay))
 	}
-	return client(consullock.New(api, &consullock.Options{MinTTL: time.Second}), ttl, func() {}, opts...)
+	return client(consullock.New(api, &consullock.Options{MinTTL: time.Second}), ttl, free, opts...)
 }
 
 func openPostgres(ctx context.Context, url string, ttl time.Duration) (*contender, error) {

@@ -100,7 +100,7 @@ func apiLock(ctx context.Context, c *api.Client, o api.LockOptions) (distlock.To
 
 // openAPILock shares one session among all keys.
 func openAPILock(_ context.Context, addr string, ttl time.Duration) (*contender, error) {
-	c, err := dialConsul(addr)
+	c, free, err := dialConsul(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -124,13 +124,13 @@ func openAPILock(_ context.Context, addr string, ttl time.Duration) (*contender,
 		lock: func(ctx context.Context, key string) (distlock.Token, func(context.Context) error, error) {
 			return apiLock(ctx, c, api.LockOptions{Key: "bench-consul-shared/" + key, Session: session})
 		},
-		close: func() { close(done) },
+		close: func() { close(done); free() },
 	}, nil
 }
 
 // openAPILocks leaves it to each lock to make a session.
 func openAPILocks(_ context.Context, addr string, ttl time.Duration) (*contender, error) {
-	c, err := dialConsul(addr)
+	c, free, err := dialConsul(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func openAPILocks(_ context.Context, addr string, ttl time.Duration) (*contender
 			o.Key = "bench-consul-each/" + key
 			return apiLock(ctx, c, o)
 		},
-		close: func() {},
+		close: free,
 	}, nil
 }
 

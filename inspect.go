@@ -24,7 +24,8 @@ type Inspector interface {
 	//
 	// It returns nil if it did, an error that matches ErrStale if that grant does
 	// not have the key, one that matches ErrForeign as Inspect does, and any other
-	// if it cannot tell. The holder's next renewal finds it lost. A backend with
+	// if it cannot tell. A renewal finds the holder's lease lost, the next one if
+	// the backend's documentation names no other. A backend with
 	// FencingNone is not asked.
 	Break(ctx context.Context, key string, t Token, delay time.Duration) error
 }

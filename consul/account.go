@@ -64,7 +64,7 @@ func (a *account) size() int {
 	return len(a.grants)
 }
 
-// unseen returns n grants, or all if there are less: those that were not looked at for
+// unseen returns n grants, or all if there are fewer: those that were not looked at for
 // longest.
 func (a *account) unseen(n int) []distlock.Hold {
 	type grant struct {

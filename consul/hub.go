@@ -75,7 +75,7 @@ func (h *hub) refused(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := h.on(name)
-	t.seen, t.held = t.used, true
+	t.seen, t.held, t.presumed = t.used, true, 0
 	t.nudge()
 }
 
@@ -110,7 +110,7 @@ func (h *hub) note(t *topic, entry *api.KVPair, index uint64) bool {
 	t.used = time.Now()
 	if index >= t.index || index == 0 { // not overtaken by another answer
 		t.index, t.held = index, held
-		if !held {
+		if !held && index != 0 { // which stands for no answer
 			t.hush()
 		}
 	}

@@ -51,10 +51,7 @@ func (s *session) lookForEntries() {
 	s.allowed -= len(some)
 	for _, h := range changed {
 		entry, err := s.backend.look(ctx, s.name(h.Key))
-		if err != nil {
-			return
-		}
-		if entry == nil || entry.Session != s.id {
+		if err == nil && (entry == nil || entry.Session != s.id) {
 			s.account.drop(h.Key, h.Owner)
 			s.lost(h.Owner, errEntryGone)
 		}

@@ -3,6 +3,7 @@ package consul_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
@@ -21,6 +22,8 @@ type looks struct {
 	renewals int
 	requests int
 	found    map[string]int
+	refuse   string // reads of this key are forbidden
+	refused  int
 }
 
 func (l *looks) trip(next http.RoundTripper, r *http.Request) (*http.Response, error) {
@@ -31,6 +34,11 @@ func (l *looks) trip(next http.RoundTripper, r *http.Request) (*http.Response, e
 		l.renewals++
 	case strings.HasSuffix(r.URL.Path, "/txn"):
 		l.note(r)
+	case l.refuse != "" && strings.HasSuffix(r.URL.Path, l.refuse):
+		l.refused++
+		return &http.Response{
+			StatusCode: http.StatusForbidden, Body: io.NopCloser(strings.NewReader("no")), Header: make(http.Header), Request: r,
+		}, nil
 	}
 	return next.RoundTrip(r)
 }
@@ -144,5 +152,32 @@ func TestADeletedEntryIsFoundAmongMany(t *testing.T) {
 	release(t, leases[70])
 	if entry, err := get(t.Context(), admin, names[70]); entry != nil || err != nil {
 		t.Errorf("left %+v, %v", entry, err)
+	}
+}
+
+// Stands for: an entry that cannot be read, and with it all that are looked for later.
+func TestAnEntryThatCannotBeReadHidesNoOther(t *testing.T) {
+	t.Parallel()
+	l, names, leases, admin := looking(t, 100)
+	l.mu.Lock()
+	l.refuse = names[0]
+	l.mu.Unlock()
+	if _, err := admin.KV().Put(&api.KVPair{Key: names[0], Value: []byte("another index")}, nil); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is asked for", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.refused > 0
+	})
+	l.mu.Lock()
+	clear(l.found)
+	l.mu.Unlock()
+	eventually(t, "the others are looked for", func() bool {
+		_, _, all := l.seen(1, names)
+		return all
+	})
+	if err := leases[0].Err(); err != nil {
+		t.Errorf("the lease that nobody has touched ended: %v", err)
 	}
 }

@@ -54,18 +54,18 @@ func (h *hub) yields(ctx context.Context, name string) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t.declined++; took != nothing {
+	if t.declined++; took != noTurn {
 		t.declined = 0
 	}
 	t.skip = 1<<min(t.declined, maxSkip) - 1
 	return took == theirTurn
 }
 
-// What others make of being let go first.
+// A turn is what others make of being let go first.
 type turn int
 
 const (
-	nothing   turn = iota
+	noTurn    turn = iota
 	theirTurn      // one has the entry
 	turnOver       // one had it, it seems
 )
@@ -79,25 +79,25 @@ func (h *hub) othersTake(ctx context.Context, t *topic, gave uint64) (turn, erro
 		entry, at, err := h.query(ctx, t.name, index, max(time.Until(end), time.Millisecond))
 		switch {
 		case err != nil:
-			return nothing, err
+			return noTurn, err
 		case h.note(t, entry, at):
 			return theirTurn, nil
 		case index == gave && h.presume(t, gave, at):
 			return turnOver, nil
 		case time.Until(end) < yieldPause:
-			return nothing, nil
+			return noTurn, nil
 		}
 		index = at
 		if err := pause.For(ctx, yieldPause); err != nil {
-			return nothing, err
+			return noTurn, err
 		}
 	}
 }
 
 // presume takes t's entry, which nobody has at index, for one that somebody has taken
 // and released since gave. Both may be looking the other way, each letting the other
-// go first. The two writes can be of other entries, so it is presumed maxPresumed times
-// in a row at most, and not of what came while it was waited.
+// go first. It can be wrong: one write of another entry can bring two indexes. So it is
+// presumed maxPresumed times in a row at most.
 func (h *hub) presume(t *topic, gave, index uint64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -105,5 +105,6 @@ func (h *hub) presume(t *topic, gave, index uint64) bool {
 		return false
 	}
 	t.presumed++
+	t.seen = time.Now() // who is taken to have had a turn is taken to be about
 	return true
 }

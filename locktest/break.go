@@ -20,7 +20,7 @@ var breakCases = []testCase{
 	},
 	{
 		name: "break-ends-the-lease", run: breakEndsLease, only: fencedInspector,
-		rule: "The holder of a lock that was broken hears of it by its next renewal, its Release is ErrLost, and it does nothing to the next holder's.",
+		rule: "The holder of a lock that was broken hears of it by its next renewal, where it is its client's only one; its Release is ErrLost, and it does nothing to the next holder's.",
 	},
 	{
 		name: "break-hands-over", run: breakHandsOver, only: fencedInspector,

@@ -41,9 +41,10 @@
 // goes on answering syncs, and a server passes on that a session is alive only with
 // its answers to the leader's pings. So a probe is a write, of a transaction that
 // changes nothing, which a majority has to take; and its send time counts only once a
-// sync, or a later probe, has been answered that was sent at least a tick after the
-// first one's answer. From then on the session lives for its time-out, whoever leads.
-// This relies on the servers' tickTime being no longer than Options.Tick.
+// later one, sent at least a tick after the first one's answer, has been answered too.
+// From then on the session lives for its time-out, whoever leads. This relies on the
+// servers' tickTime being no longer than Options.Tick, and on a leader that sends its
+// pings in time.
 //
 // When a node is deleted behind the library's back, its holder is told at once,
 // by a watch on it that is set when the lock has been held for a tenth of a
@@ -59,18 +60,18 @@
 // lock-delay from its last sign of life, and up to a tick or two later; a
 // change of leader gives every session its full time anew.
 //
-// A renewal takes a tick, as it counts only then, and a lease is renewed for the rest of
-// its TTL. With the least TTL, two ticks, a third of a tick is left for a renewal
-// to be late. Take three ticks or more.
+// As a renewal counts only a tick later, a probe goes ahead of each, and the lease is
+// renewed from that one's time on. With the least TTL, two ticks, a third of a tick is
+// left for a renewal to be late. Take three ticks or more.
 //
-// At the worst moment two thirds of the TTL are left, less a tick. To outlast the loss of
-// a leader, that has to do for an election, which takes about half a second, and for the
-// way to another server: a sixth of the TTL at one that says nothing, and two pauses of a
-// second. So half the TTL has to be 3 s and a tick: with servers as they come, take 10 s
-// or more. A leader that hangs, or is cut off, is given up by its followers after
-// syncLimit ticks, which have to be added: 18 s if that is 2 ticks, 30 s if it is 5. A
-// member that is just about to join a leader when it is lost can hold the election up for
-// initLimit ticks and more; few leases outlast that.
+// At the worst moment seven twelfths of the TTL are left, less a tick and a half. To
+// outlast the loss of a leader, that has to do for an election, which takes about half a
+// second, and for the way to another server: a sixth of the TTL at one that says nothing,
+// and two pauses of a second. So five twelfths of the TTL have to be 3 s and a tick and a
+// half: with servers as they come, take 15 s or more. A leader that hangs, or is cut off,
+// is given up by its followers after syncLimit ticks, which have to be added: 24 s if that
+// is 2 ticks, 39 s if it is 5. A member that is just about to join a leader when it is
+// lost can hold the election up for initLimit ticks and more; few leases outlast that.
 //
 // # Costs
 //
@@ -78,9 +79,9 @@
 // of the time, where it has to be made. One to release. A refused attempt:
 // three, as it stands in the queue and leaves it again. A wait adds three reads to
 // the two round trips of Acquire: two set the watches, on the own node and on the
-// one before it, and one follows when the latter fires. Renewal: one write and
-// one sync for each session at every third of the TTL, or five writes where that is less
-// than one and a half ticks; besides that the client library sends its own pings. A lock that is held for longer
+// one before it, and one follows when the latter fires. Renewal: two
+// writes for each session at every third of the TTL, three with a TTL of 15 ticks and five
+// below 9; besides that the client library sends its own pings. A lock that is held for longer
 // than a tenth of a second costs one read and one watch on the server, and no
 // goroutine.
 //

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/distlock-go/distlock"
-	"github.com/distlock-go/distlock/internal/pause"
 )
 
 // A pulse tells since when the leader is known to have heard of the session.
@@ -20,13 +19,12 @@ import (
 // While the leader stays the same even that says only that the way to it was open. A
 // server passes on to its leader that a session is alive with its answers to the
 // leader's pings, which come twice a tick: so the leader knows of the session's sign
-// of life at the latest when a later request has come back that went through it and was
-// sent a tick after the probe's answer. A sync will do for that: if a leader that is cut
-// off answers it, the next one has been chosen after the probe.
+// of life at the latest when a later probe has come back that was sent a tick after
+// the answer to the first one.
 type pulse struct {
 	tick  time.Duration
 	mu    sync.Mutex // guards all below
-	open  []beat     // answered, in that order; not yet known to have arrived at the leader
+	open  []beat     // answered, in that order; not yet known to have arrived
 	since time.Duration
 	known bool
 }
@@ -34,23 +32,15 @@ type pulse struct {
 // A beat is one probe that was answered.
 type beat struct{ sent, answered time.Duration }
 
-// add notes a write that was answered.
+// add notes an answer.
 func (p *pulse) add(b beat) {
-	p.confirm(b.sent)
-	p.mu.Lock()
-	p.open = append(p.open, b)
-	p.mu.Unlock()
-}
-
-// confirm notes that a request was answered which went through the leader, by when it
-// was sent.
-func (p *pulse) confirm(sent time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.open) > 0 && p.open[0].answered+p.tick <= sent {
+	for len(p.open) > 0 && p.open[0].answered+p.tick <= b.sent {
 		p.since, p.known = max(p.since, p.open[0].sent), true
 		p.open = p.open[1:]
 	}
+	p.open = append(p.open, b)
 }
 
 // last returns the time from which the session's lifetime is known to run anew.
@@ -70,80 +60,68 @@ func patience(t distlock.Terms) time.Duration { return t.TTL / 6 }
 // Lifetime is the time-out that the server granted.
 func (s *session) Lifetime() time.Duration { return s.lifetime }
 
-// KeepAlive sends a probe and what confirms it, over other connections if this one is
-// silent. It returns the time of the last probe that is confirmed: see pulse.
+// KeepAlive sends a probe, over another connection if this one is silent. What
+// it returns is the time of an earlier one: see pulse.
 func (s *session) KeepAlive(ctx context.Context, at distlock.Instant) (distlock.Instant, error) {
 	called := now()
-	before, _ := s.pulse.last()
-	err := s.renew(ctx)
+	select {
+	case s.renewing <- struct{}{}:
+	default: // keepBeating is about to look
+	}
+	err := s.probe(ctx)
 	for isBroken(err) && ctx.Err() == nil {
-		err = s.renew(ctx)
+		err = s.probe(ctx)
+	}
+	if err != nil {
+		return at, s.judge(err)
 	}
 	since, known := s.pulse.last()
-	switch {
-	case err != nil && since == before:
-		return at, s.judge(err)
-	case !known:
+	if !known {
 		return at.Add(-s.lifetime), nil // nothing new
 	}
 	return at.Add(min(since-called, 0)), nil
 }
 
-// renew sends a probe, and confirms it when that can be. Where ticks are long beside the
-// TTL, the next of the probes of keepBeating does.
-func (s *session) renew(ctx context.Context) error {
-	if err := s.probe(ctx); err != nil || s.beatsOften() {
-		return err
-	}
-	if err := pause.For(ctx, s.backend.opts.Tick); err != nil {
-		return err
-	}
-	sent, err := s.ask(ctx, func() error { _, err := s.zk.Sync(s.backend.opts.Root); return err })
-	if err == nil {
-		s.pulse.confirm(sent)
-	}
-	return err
-}
-
-// probe sends one.
+// probe sends one. A connection that was there before and brings no answer in
+// time is given up; one that was made since may need longer.
 func (s *session) probe(ctx context.Context) error {
-	sent, err := s.ask(ctx, func() error { return agree(s.zk, s.backend.opts.Root) })
-	if err == nil {
-		s.pulse.add(beat{sent, now()})
-	}
-	return err
-}
-
-// ask sends a request. A connection that was there before and brings no answer in time
-// is given up; one that was made since may need longer.
-func (s *session) ask(ctx context.Context, request func() error) (sent time.Duration, err error) {
 	pctx, cancel := context.WithTimeout(ctx, patience(s.terms))
 	defer cancel()
 	over := s.link.now()
-	sent = now()
-	_, err = call(pctx, s, func() (struct{}, error) { return struct{}{}, request() })
-	if err != nil && pctx.Err() != nil && ctx.Err() == nil {
+	sent := now()
+	_, err := call(pctx, s, func() (struct{}, error) { return struct{}{}, agree(s.zk, s.backend.opts.Root) })
+	switch {
+	case err == nil:
+		s.pulse.add(beat{sent, now()})
+	case pctx.Err() != nil && ctx.Err() == nil:
 		over.cut()
-		err = errSilent
+		return errSilent
 	}
-	return sent, err
+	return err
 }
 
-// keepBeating sends probes besides the core's where an interval has no room for a tick
-// and two answers: each that KeepAlive can return is then a tick old, and a whole
-// interval on top would be too much. It ends with the session.
+// keepBeating sends probes besides the core's, most of them just so long before one of
+// those that it confirms them: what KeepAlive returns is then a little older than a tick,
+// and not a whole interval. It ends with the session.
 func (s *session) keepBeating() {
-	ticker := time.NewTicker(s.interval() / 4)
-	defer ticker.Stop()
+	timer := time.NewTimer(s.pace())
+	defer timer.Stop()
 	for {
 		select {
-		case <-ticker.C:
-			_ = s.probe(context.Background()) // KeepAlive will meet the same error
+		case <-timer.C:
+			_ = s.judge(s.probe(context.Background())) // KeepAlive will meet the same error
+		case <-s.renewing:
 		case <-s.over:
 			return
 		}
+		timer.Reset(s.pace())
 	}
 }
 
-// beatsOften reports whether the session needs keepBeating.
-func (s *session) beatsOften() bool { return s.interval() < s.backend.opts.Tick*3/2 }
+// pace is how long after a renewal, or a probe of its own, keepBeating sends the next one:
+// a tick and a half before the next renewal, which can come a twelfth of the TTL early; or
+// often, where an interval is not much longer than that.
+func (s *session) pace() time.Duration {
+	twelfth := s.terms.TTL / 12
+	return max(s.interval()-twelfth-s.backend.opts.Tick*3/2, twelfth)
+}

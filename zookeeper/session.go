@@ -22,6 +22,7 @@ type session struct {
 	lifetime time.Duration
 	pulse    pulse
 	work     sync.WaitGroup // keepBeating
+	renewing chan struct{}  // tells that of a renewal; capacity 1
 	over     chan struct{}  // closed when the session is gone or closed
 
 	mu    sync.Mutex // guards all below, and parts of nodes
@@ -49,7 +50,8 @@ func (b *Backend) open(ctx context.Context, t distlock.Terms) (*session, error) 
 	}
 	s := &session{
 		backend: b, terms: t, link: newLink(b, patience(t)), pulse: pulse{tick: b.opts.Tick},
-		over: make(chan struct{}), nodes: make(map[distlock.Owner]*node), bells: make(map[string]*bell),
+		renewing: make(chan struct{}, 1),
+		over:     make(chan struct{}), nodes: make(map[distlock.Owner]*node), bells: make(map[string]*bell),
 	}
 	s.link.expired = s.expire
 	var err error
@@ -88,9 +90,7 @@ func (s *session) start(ctx context.Context) error {
 			return fmt.Errorf("authenticate with scheme %q: %w", a.Scheme, err)
 		}
 	}
-	if s.beatsOften() {
-		s.work.Go(s.keepBeating)
-	}
+	s.work.Go(s.keepBeating)
 	return nil
 }
 

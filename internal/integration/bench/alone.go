@@ -25,8 +25,8 @@ func alone(ctx context.Context, p plan) ([]line, error) {
 	err = inTurn(ctx, p, []side{
 		repeat(&mean, &ours, func(ctx context.Context) error { return proc.once(ctx, "bench-alone", &a) }),
 		repeat(&scriptsMean, &scripts, func(ctx context.Context) error { return proc.scriptsOnce(ctx, "bench-scripts", &b) }),
-		repeat(&inScriptMean, &inScript, func(ctx context.Context) error { return proc.setInScriptOnce(ctx, "bench-in-script", &d) }),
-		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-floor", &c) }),
+		repeat(&inScriptMean, &inScript, func(ctx context.Context) error { return proc.setInScriptOnce(ctx, "bench-in-script", &c) }),
+		repeat(&floorMean, &floor, func(ctx context.Context) error { return proc.floorOnce(ctx, "bench-floor", &d) }),
 	}, &ours, &scripts, &inScript, &floor, &mean, &scriptsMean, &inScriptMean, &floorMean)
 	return []line{
 		compared("acquire + release, p50", &ours, &floor).atMost(1.15),

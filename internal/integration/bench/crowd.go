@@ -118,9 +118,9 @@ func crowded(ctx context.Context, p plan, r rival, addr string, s crowdShape) (_
 	lines := c.lines(start, sent)
 	cancel()
 	<-through
-	select {
-	case err = <-failed:
-	default:
+	close(failed)
+	for f := range failed {
+		err = errors.Join(err, f)
 	}
 	lines[0] = t.noted(lines[0])
 	return lines, errors.Join(err, ctx.Err())

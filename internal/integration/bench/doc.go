@@ -18,13 +18,14 @@
 // Where the quartiles lie far apart, the machine was not quiet enough to tell.
 //
 //   - alone: one goroutine acquires and releases one key. Floor: SET NX PX, DELEX IFEQ.
-//     The budget is for the median; the mean has in it whatever else the machine did. A
-//     third side runs the lock's two scripts by hand: what the token and the wake-up cost
-//     at the server, whatever the client.
+//     The budget is for the median; the mean has in it whatever else the machine did. Two
+//     more sides have no library in them: one runs the lock's two scripts by hand, which is
+//     what the token and the wake-up cost at the server, whatever the client; one is the
+//     floor with its SET in a script, which is what any script costs.
 //
 //   - busy: 20 goroutines do so on 10,000 keys drawn at random, with a pool of 20
 //     connections on either side. The figure is elapsed time by operations. The floor
-//     that meets a held key tries again at once.
+//     that meets a held key tries again at once. The two sides by hand are as above.
 //
 //   - hand-over: one process holds a key, another waits for it with 1, 8 or 32
 //     goroutines that get it one after the other; each holds it for 1 ms. The figure is

@@ -31,7 +31,7 @@ func (s Spec) WithClock() Spec {
 
 // ShiftClock sets the server's wall clock to the host's and d, from one moment to the
 // next, as an NTP step or an operator would; a negative d sets it back. Its monotonic
-// clock stays. The shift survives restarts, but of servers in Go, and not StartEmpty.
+// clock stays. The shift survives a restart, but for servers in Go, and no StartEmpty.
 func (s *Server) ShiftClock(ctx context.Context, d time.Duration) error {
 	if !s.spec.clock {
 		return fmt.Errorf("shift the clock of %s (%s): it was not started WithClock", s.spec.Name, s.Addr())

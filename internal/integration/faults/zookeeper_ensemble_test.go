@@ -38,7 +38,7 @@ func TestZooKeeperEnsembleLosesAMember(t *testing.T) {
 			k := newKeeper(t, e.Addrs()...)
 			locks, d := k.locksOver(new(dialled), ttl, e.Addrs()...)
 			l := acquire(t, locks, "member")
-			eventually(t, bound, "a renewal is under way, and the least time left", func() bool { return time.Until(l.Deadline()) < 2*ttl/3 })
+			eventually(t, bound, "a renewal is almost due: the least time is left", func() bool { return time.Until(l.Deadline()) < 2*ttl/3 })
 			m := c.victim(d)
 			servers.Do(t, func(ctx context.Context) error { return c.strike(m, ctx) })
 			other := k.locks(ttl, besides(e, m)...)

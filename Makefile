@@ -66,7 +66,7 @@ bench: bin/withservers ## measure on real servers, beside locks written by hand
 
 # FIGURENOTE stands with the figures, such as what else the machine did meanwhile.
 .PHONY: figures
-figures: bin/withservers ## measure all of bench, and put it into docs/benchmarks.md
+figures: bin/withservers ## measure all of bench, or some with -run, and put it into docs/benchmarks.md
 	@bin/withservers -servers $(BENCHED) -dir $(INTEGRATION) -- go run ./bench -note '$(FIGURENOTE)' \
 		-json $(CURDIR)/docs/benchmarks.json -svg $(CURDIR)/docs/benchmarks.svg -doc $(CURDIR)/docs/benchmarks.md $(BENCHFLAGS)
 

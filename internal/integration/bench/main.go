@@ -156,5 +156,8 @@ func run(ctx context.Context, p plan, only string, f files, out io.Writer) error
 		r.lines = append(r.lines, got...)
 	}
 	fmt.Fprint(out, r.markdown())
+	if f.doc != "" {
+		invalid = append(invalid, r.keep(f.json, chosen))
+	}
 	return errors.Join(append(invalid, r.write(f))...)
 }

@@ -36,7 +36,7 @@ type line struct {
 	// LeftOut is why there is no value.
 	LeftOut string `json:"left_out,omitempty"`
 	// Plot is the chart whose points have the same, by At.
-	Plot string `json:"-"`
+	Plot string `json:"plot,omitempty"`
 }
 
 // A budget bounds a line's ratio if it has one, else its value.
@@ -207,10 +207,7 @@ func (l line) limit() string {
 }
 
 func writeJSON(file string, about []string, lines []line) error {
-	text, err := json.MarshalIndent(struct {
-		About []string `json:"about"`
-		Lines []line   `json:"lines"`
-	}{about, lines}, "", "\t")
+	text, err := json.MarshalIndent(document{about, lines}, "", "\t")
 	if err != nil {
 		return err
 	}

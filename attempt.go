@@ -104,12 +104,8 @@ func (a *acquisition) send(ctx context.Context, s *session, l *Lease) (hold Hold
 	}
 	if err != nil && ctx.Err() == nil {
 		err = inner(err)
-		switch {
-		case isRefused(err):
-		case c.isClosing():
+		if c.isClosing() && !isRefused(err) {
 			err = ErrClosed
-		case s.ctx.Err() != nil: // whatever the backend makes of it
-			err = errSessionOver
 		}
 	}
 	return hold, err
@@ -146,7 +142,11 @@ func (a *acquisition) queue(ctx context.Context, s *session, r Request) (Hold, e
 	}
 	defer a.end()
 	defer context.AfterFunc(s.ctx, cancel)()
-	return s.queuer.Acquire(qctx, r)
+	hold, err := s.queuer.Acquire(qctx, r)
+	if err != nil && ctx.Err() == nil && s.ctx.Err() != nil {
+		err = errSessionOver
+	}
+	return hold, err
 }
 
 // begin lets Close cancel the request that a is about to make on s. An error

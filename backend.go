@@ -92,8 +92,8 @@ type Session interface {
 	//   - a Hold: granted. Key, Owner and Terms are the request's;
 	//   - an error that matches ErrHeld: refused (see Held);
 	//   - an error marked by Refused: not granted, and nothing was left;
-	//   - of a Keeper, an error that matches ErrLost: the session is gone. The
-	//     core ends it and opens another;
+	//   - of a Keeper, an error that matches ErrLost: the session is gone, be it
+	//     by Close. The core ends it and opens another;
 	//   - any other error: unknown. The core will Release the owner.
 	// It is idempotent by owner: a request that arrives twice finds its own
 	// grant and answers with the token of the first arrival.

@@ -184,29 +184,3 @@ func TestReleaseAgainAfterTheDeathOfItsSession(t *testing.T) {
 		is(t, "Release again", l.Release(t.Context()), distlock.ErrLost)
 	})
 }
-
-// Stands for: a call that tells what the backend makes of a session that was ended under it,
-// instead of going on with another one.
-func TestDeathOfASessionUnderAnAttempt(t *testing.T) {
-	for name, call := range map[string]func(c *distlock.Client, ctx context.Context) (*distlock.Lease, error){
-		"Acquire":    func(c *distlock.Client, ctx context.Context) (*distlock.Lease, error) { return c.Acquire(ctx, "k") },
-		"TryAcquire": func(c *distlock.Client, ctx context.Context) (*distlock.Lease, error) { return c.TryAcquire(ctx, "k") },
-	} {
-		bubbleIn(t, name, func(t *testing.T) {
-			v := newVault()
-			c := newClient(t, v)
-			v.onTry = func(context.Context) error {
-				if v.count("open") > 1 {
-					return nil
-				}
-				v.sessions[0].lost(distlock.Owner{}, errNet)
-				return errNet
-			}
-			l, err := call(c, t.Context())
-			is(t, "error", err, nil)
-			if err == nil && distlock.BackendState(l) == v.sessions[0] {
-				t.Error("granted on the dead session")
-			}
-		})
-	}
-}

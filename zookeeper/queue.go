@@ -3,6 +3,7 @@ package zookeeper
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/distlock-go/distlock"
 	"github.com/go-zookeeper/zk"
@@ -11,6 +12,14 @@ import (
 // TryAcquire makes one attempt: it stands at the end of the queue and leaves
 // it again unless that is its head.
 func (s *session) TryAcquire(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
+	h, err := s.try(ctx, r)
+	if errors.Is(err, errClosed) { // by the core, as its time was over
+		err = fmt.Errorf("%w: %w", distlock.ErrLost, err)
+	}
+	return h, err
+}
+
+func (s *session) try(ctx context.Context, r distlock.Request) (distlock.Hold, error) {
 	n, err := s.place(ctx, s.request(r))
 	if err != nil {
 		return distlock.Hold{}, err

@@ -39,7 +39,9 @@ func (r *result) keep(file string, measured []scenario) error {
 	if len(old.Lines) == 0 {
 		return nil
 	}
-	place := func(l line) int { return slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == l.Scenario }) }
+	place := func(l line) int {
+		return slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == l.Scenario })
+	}
 	r.lines = append(r.lines, old.Lines...)
 	slices.SortStableFunc(r.lines, func(a, b line) int { return place(a) - place(b) })
 	again := fmt.Sprintf("%s: measured by themselves, %s", strings.Join(names, ", "), strings.Join(r.about, "; "))

@@ -50,6 +50,10 @@ func cutOff(t *testing.T, s *service, requests proxy.Mode) {
 	late := h.check(machine)
 	measured.late(s.name, late)
 	for _, r := range h.rounds {
-		measured.takeOver(t, s.name, partitioned, machine, cut, r.in)
+		end := cut
+		if requests == proxy.Pass { // its requests are signs of life until its lease has ended
+			end = r.deadline
+		}
+		measured.takeOver(t, s.name, partitioned, machine, end, r.in)
 	}
 }

@@ -138,9 +138,9 @@ func TestUnconfirmedCommitIsNoGrant(t *testing.T) {
 		result <- err
 	}()
 	eventually(t, bound, "the commit waits for the standby", func() bool {
-		return pgScan[int](t, admin, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 1
+		return pgScan[int](t, admin, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'") == 1
 	})
-	pgScan[bool](t, admin, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+	pgScan[bool](t, admin, "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'")
 	if err := <-result; err == nil || !strings.Contains(err.Error(), "synchronous replication") {
 		t.Errorf("got %v, want an error that tells of the replication", err)
 	}

@@ -3,6 +3,7 @@ package faults_test
 import (
 	"context"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,9 +88,10 @@ func TestZooKeeperServesProcessesInTheirOrder(t *testing.T) {
 	before := k.figure("zk_watch_count")
 	const n = 12
 	served := make(chan int, n)
+	var running sync.WaitGroup
 	for i := range n {
 		locks := k.locks(ttl)
-		go func() {
+		running.Go(func() {
 			l, err := locks.Acquire(within(t, bound), "order")
 			served <- i
 			if err != nil {
@@ -99,7 +101,7 @@ func TestZooKeeperServesProcessesInTheirOrder(t *testing.T) {
 			if err := l.Release(t.Context()); err != nil {
 				t.Errorf("waiter %d: %v", i, err)
 			}
-		}()
+		})
 		eventually(t, bound, "it stands in the queue", func() bool { return k.queued("order", i+2) })
 		eventually(t, bound, "it watches its own node and the one before it", func() bool {
 			n := k.figure("zk_watch_count") - before - 2*(i+1)
@@ -111,6 +113,7 @@ func TestZooKeeperServesProcessesInTheirOrder(t *testing.T) {
 	for range n {
 		order = append(order, <-served)
 	}
+	running.Wait() // their clients are closed with the test
 	if !slices.IsSorted(order) {
 		t.Errorf("served in the order %v", order)
 	}

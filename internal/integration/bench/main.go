@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -27,7 +28,7 @@ func main() {
 	flag.StringVar(&f.svg, "svg", "", "also draw the plots into this `file`")
 	flag.StringVar(&f.doc, "doc", "", "also put the figures into this `file`, between its marks")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	p := full
 	if *isQuick {

@@ -28,7 +28,8 @@ import (
 	"github.com/distlock-go/distlock/internal/integration/servers"
 )
 
-// patience is how long a command may take to end after a signal.
+// patience is how long a command may take to end after a signal, and then what it has
+// started.
 const patience = 20 * time.Second
 
 // interrupted is the exit status after a signal, unless the command ended with one of
@@ -39,7 +40,7 @@ func main() {
 	names := flag.String("servers", "all", "servers to start, with commas between: all, none, "+strings.Join(known(), ", "))
 	dir := flag.String("dir", "", "folder to run the command in")
 	flag.Parse()
-	// Not for the command: it is sent the signal below, or has had it from the terminal.
+	// Not for the command, which has a process group of its own: it is sent the signal below.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status, err := run(ctx, *names, *dir, flag.Args())
 	stop()
@@ -110,15 +111,24 @@ func choose(names string) ([]servers.Entry, error) {
 }
 
 // execute runs the command and returns its exit status. When ctx ends, the command
-// is asked to end, and killed if it does not.
+// and all that it has started are asked to end, and killed if they do not: "go run"
+// and make do not pass a signal on that they alone were sent.
 func execute(ctx context.Context, dir string, env, command []string) (int, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	group := func(s syscall.Signal) error { return syscall.Kill(-cmd.Process.Pid, s) }
+	cmd.Cancel = func() error { return group(syscall.SIGTERM) }
 	cmd.WaitDelay = patience
 	err := cmd.Run()
+	if ctx.Err() != nil && cmd.Process != nil {
+		for end := time.Now().Add(patience); group(0) == nil && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+		_ = group(syscall.SIGKILL) // most often there is none left
+	}
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.Exited():

@@ -160,6 +160,26 @@ func TestNothingIsLeftAfterASignal(t *testing.T) {
 	}
 }
 
+// Stands for: a benchmark that goes on for hours, as only "go run" was told to end.
+func TestWhatTheCommandHasStartedEndsToo(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(program, "-servers", "none", "--", "sh", "-c", "sleep 300 & echo $!; wait")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Process.Signal(syscall.SIGTERM)
+	cmd.Wait()
+	eventually(t, "the end of the command's child", func() bool { return syscall.Kill(pid, 0) != nil })
+}
+
 // eventually polls a condition.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()

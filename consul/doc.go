@@ -33,8 +33,8 @@
 // An entry that somebody deletes by hand frees its key, as Client.Break does. The
 // holder learns of it after its next renewal, if its client has up to 22 leases with
 // the same terms, and else within a TTL for each 64 of them, or part of 64: they are
-// looked for by turns, behind renewals that are answered. Lease.Release and Client.CheckSequencer ask at once, and [Held]
-// is met no more.
+// looked for by turns, behind renewals that are answered. Lease.Release and
+// Client.CheckSequencer ask at once, and [Held] is met no more.
 //
 // # When the holder dies
 //

@@ -136,7 +136,7 @@ var sessionCases = []testCase{
 	},
 	{
 		name: "session-close-frees", run: sessionCloseFrees, only: "Keeper",
-		rule: "Close of a session frees what it holds and leaves the user's own client open.",
+		rule: "Close of a session frees what it holds, leaves the user's own client open, and attempts on the session find it gone.",
 	},
 	{
 		name: "session-queue", run: queueContract, only: "Queuer",

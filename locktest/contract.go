@@ -208,6 +208,11 @@ func sessionCloseFrees(r *row) {
 	if err := s.Close(r.within(r.patience())); err != nil {
 		r.Fatalf("Session.Close: %v", err)
 	}
+	free := r.request(t)
+	free.Key += "-free"
+	if _, err := s.TryAcquire(r.within(r.patience()), free); !errors.Is(err, distlock.ErrLost) {
+		r.Errorf("got %v from an attempt on a closed session, want ErrLost", err)
+	}
 	r.free(c, r.key, soon)
 	r.nothingLeft(r.key)
 	r.release(r.acquire(r.client(b, r.long()), r.key)) // the user's own client is open

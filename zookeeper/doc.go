@@ -80,9 +80,9 @@
 // three, as it stands in the queue and leaves it again. A wait adds three reads to
 // the two round trips of Acquire: two set the watches, on the own node and on the
 // one before it, and one follows when the latter fires. Renewal: two
-// writes for each session at every third of the TTL, three with a TTL of 15 ticks and five
-// below 9; besides that the client library sends its own pings. A lock that is held for longer
-// than a tenth of a second costs one read and one watch on the server, and no
+// writes for each session at every third of the TTL, three with a TTL of 15 ticks and
+// five below 9; besides that the client library sends its own pings. A lock that is held
+// for longer than a tenth of a second costs one read and one watch on the server, and no
 // goroutine.
 //
 // Parents are containers: the servers remove them when they are empty, about
@@ -91,8 +91,7 @@
 //
 // Client.Inspect, CheckSequencer and Break open a session and close it, besides two reads
 // behind a write that changes nothing and, to break, another: some ten milliseconds on a
-// good day. With a lock-delay Break
-// takes a tick more. What a Break leaves for it is a node with an owner of zeros.
+// good day. With a lock-delay Break takes a tick more. What a Break leaves for it is a node with an owner of zeros.
 //
 // # What the user needs
 //

@@ -21,7 +21,7 @@ type plan struct {
 	crashTTL time.Duration // of take-over
 	crashes  int
 	crowds   []int         // numbers of waiters
-	idle     time.Duration // before they are looked at, and how long
+	idle     time.Duration // how long they are looked at, after half of it
 	bound    time.Duration // of a peer's call
 	patience time.Duration // with a crowd that is handed the key
 	sizes    []int         // numbers of leases

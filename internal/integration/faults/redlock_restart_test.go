@@ -21,8 +21,8 @@ func TestRedlockEmptyNodeIsRepaired(t *testing.T) {
 	nodes := dialAll(t, m)
 	locks := locksOver(t, m, redlock.Options{Fenced: true}, distlock.WithTTL(3*time.Second))
 	l := acquire(t, locks, "k")
-	eventually(t, bound, "all nodes have it", func() bool { return having(t, nodes, "k") == 5 }) // and no vote is under way
-	for i, n := range m.Nodes {                                                                  // one after the other
+	eventually(t, bound, "no vote is under way", func() bool { return having(t, nodes, "k") == 5 })
+	for i, n := range m.Nodes { // one after the other
 		servers.Do(t, n.Kill, n.StartEmpty)
 		eventually(t, bound, "the node has the lock again", func() bool {
 			return value(t, nodes[i], nodeLock("k")) != ""
